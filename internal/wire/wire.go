@@ -1,0 +1,72 @@
+// Package wire holds the JSON that crosses between the simulator and the load
+// generator: the answer of /metrics/summary, the timing extension of a usage
+// event, and the headers that ask for them. It knows neither half.
+package wire
+
+import "llmsim-bench/internal/hist"
+
+// Request headers that the simulator understands beyond OpenAI's.
+const (
+	// HeaderPhase names the phase a request belongs to, "<run>/<phase>".
+	HeaderPhase = "X-LLMSim-Phase"
+	// HeaderTiming, set to "1", asks for the request's instants in its usage event.
+	HeaderTiming = "X-LLMSim-Timing"
+)
+
+// ServerName is the simulator's Server header; a client knows the simulator by it.
+const ServerName = "llmsim-bench"
+
+// SummarySchema is the version of Summary's form.
+const SummarySchema = 1
+
+// Summary is the answer of GET /metrics/summary.
+type Summary struct {
+	Schema int `json:"schema"`
+	// Phase is the phase asked for; empty: every request since the last reset.
+	Phase  string           `json:"phase,omitempty"`
+	Models map[string]Model `json:"models"`
+}
+
+// Model is one model's part of a Summary.
+type Model struct {
+	Engine   string   `json:"engine"`
+	Requests Requests `json:"requests"`
+	// Tokens of the requests that ended, completed or not.
+	PromptTokens int64 `json:"prompt_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+	// BackpressuredTokens waited in a slow reader's own buffer; they have no lag.
+	BackpressuredTokens int64 `json:"backpressured_tokens"`
+	// Metrics by name: ttft, itl, tpot, e2e (server and simulated) and lag (server).
+	Metrics map[string]Columns `json:"metrics"`
+}
+
+// Requests counts a model's requests: Received = Completed + Running + the sum of Aborted.
+type Requests struct {
+	Received  int64            `json:"received"`
+	Completed int64            `json:"completed"`
+	Running   int64            `json:"running"`
+	Aborted   map[string]int64 `json:"aborted,omitempty"`
+}
+
+// Columns sets the three views of one metric side by side; a view that does
+// not exist is absent, never zero.
+type Columns struct {
+	Client    *hist.Stats `json:"client,omitempty"`
+	Server    *hist.Stats `json:"server,omitempty"`
+	Simulated *hist.Stats `json:"simulated,omitempty"`
+}
+
+// TimingKey is the key of Timing in the usage event.
+const TimingKey = "llmsim_timing"
+
+// Timing is what the simulator knows of one request's tokens.
+type Timing struct {
+	Simulated Instants `json:"simulated"`
+	Server    Instants `json:"server"`
+}
+
+// Instants are nanoseconds after the arrival of the request's last byte.
+type Instants struct {
+	FirstNS int64 `json:"first_ns"`
+	LastNS  int64 `json:"last_ns"`
+}

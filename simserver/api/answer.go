@@ -1,0 +1,274 @@
+package api
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"llmsim-bench/internal/wire"
+	"llmsim-bench/simserver/conn"
+	"llmsim-bench/simserver/engine"
+	"llmsim-bench/simserver/metrics"
+	"llmsim-bench/simserver/plan"
+)
+
+// Why a request did not complete, as /metrics/summary counts it.
+const (
+	abortClientGone = "client_closed"
+	abortSlowReader = "slow_reader"
+	abortDrain      = "drain"
+)
+
+// answer carries one accepted request to its end on a connection. It is the
+// engine's Outlet: Prepare and Release run on the engine's thread, everything
+// else on the connection's goroutine.
+type answer struct {
+	server  *Server
+	model   *Model
+	peer    *peer
+	metrics *metrics.Request
+	request engine.Request
+
+	head       chatChunk // what every event of this answer starts with
+	usage      usage
+	streamed   bool
+	wantUsage  bool
+	wantTiming bool
+	keepAlive  bool
+	framing    framing
+
+	renderers []eventRenderer
+	prepared  []byte
+	prepares  int // tokens rendered so far, to know the last one
+
+	done bool
+	err  error // why the engine ended it early
+}
+
+// run answers on the connection and reports whether it can take another request.
+func (a *answer) run() bool {
+	if a.streamed {
+		if _, err := a.peer.Send(a.responseHead(-1)); err != nil {
+			a.end(abortReason(err))
+			return false
+		}
+	}
+	a.model.Engine.Submit(&a.request)
+	gone := a.peer.Watch()
+	if gone != nil {
+		a.model.Engine.Abort(&a.request)
+		if !a.done {
+			a.end(a.server.abortReason(gone))
+			return false
+		}
+	}
+	if a.err != nil {
+		a.end(abortReason(a.err))
+		return false
+	}
+	if err := a.finish(); err != nil {
+		a.end(a.server.abortReason(err))
+		return false
+	}
+	a.end("")
+	return a.keepAlive && gone == nil
+}
+
+// finish sends what follows the last token and waits until the reader has taken
+// everything.
+func (a *answer) finish() error {
+	if a.streamed {
+		if _, err := a.peer.Send(a.tail()); err != nil {
+			return err
+		}
+	}
+	return a.peer.Flush(a.server.config.SlowReaderTimeout)
+}
+
+// end hands the request's account to the metrics.
+func (a *answer) end(aborted string) {
+	outcome := metrics.Outcome{Aborted: aborted, Arrival: a.request.Arrival, Streamed: a.streamed}
+	for _, t := range a.request.Timelines {
+		outcome.Choices = append(outcome.Choices, metrics.Timeline{
+			Due: t.Due, Released: t.Released, Backpressured: t.Backpressured,
+		})
+	}
+	a.metrics.End(outcome)
+}
+
+// abortReason names a failure of the connection.
+func abortReason(err error) string {
+	if errors.Is(err, conn.ErrSlowReader) || errors.Is(err, engine.ErrSlowReader) {
+		return abortSlowReader
+	}
+	return abortClientGone
+}
+
+// Prepare implements engine.Outlet.
+func (a *answer) Prepare(ev plan.TokenEvent) {
+	a.prepares++
+	choice := &a.request.Plan.Choices[ev.Choice]
+	if !a.streamed {
+		if a.prepares == a.request.Plan.OutputTokens() {
+			a.prepared = a.whole()
+		}
+		return
+	}
+	if ev.Index == 0 {
+		a.prepared = a.framing.appendFramed(a.prepared, a.roleEvent(ev.Choice))
+	}
+	a.prepared = a.renderers[ev.Choice].appendToken(a.prepared, a.framing, choice.Tokens[ev.Index].Text)
+	if ev.Index == len(choice.Tokens)-1 {
+		a.prepared = a.framing.appendFramed(a.prepared, a.finishEvent(ev.Choice))
+	}
+}
+
+// Release implements engine.Outlet.
+func (a *answer) Release() (int64, engine.Delivery) {
+	if len(a.prepared) == 0 {
+		return 0, engine.Held
+	}
+	at := a.server.config.Clock.Now()
+	waited, err := a.peer.Send(a.prepared)
+	a.prepared = a.prepared[:0]
+	switch {
+	case errors.Is(err, conn.ErrSlowReader):
+		return at, engine.Overflowed
+	case err != nil:
+		return at, engine.Gone
+	case waited:
+		return at, engine.Backpressured
+	}
+	return at, engine.Sent
+}
+
+// Flush implements engine.Outlet.
+func (a *answer) Flush() error {
+	if err := a.peer.Flush(a.server.config.SlowReaderTimeout); err != nil {
+		return engine.ErrClientGone
+	}
+	return nil
+}
+
+// Done implements engine.Outlet.
+func (a *answer) Done(err error) {
+	a.done, a.err = true, err
+	a.peer.Interrupt()
+}
+
+// event renders one event with the answer's head.
+func (a *answer) event(fill func(*chatChunk)) []byte {
+	c := a.head
+	fill(&c)
+	return appendEvent(nil, marshal(c))
+}
+
+func (a *answer) roleEvent(choice int) []byte {
+	return a.event(func(c *chatChunk) {
+		empty := ""
+		c.Choices = []chunkChoice{{Index: choice, Delta: delta{Role: "assistant", Content: &empty}}}
+	})
+}
+
+func (a *answer) finishEvent(choice int) []byte {
+	return a.event(func(c *chatChunk) {
+		c.Choices = []chunkChoice{{Index: choice, FinishReason: &a.request.Plan.Choices[choice].FinishReason}}
+	})
+}
+
+// tail is what follows the last token: usage, the end marker, the last chunk.
+func (a *answer) tail() []byte {
+	var tail []byte
+	if a.wantUsage {
+		tail = a.framing.appendFramed(tail, a.event(func(c *chatChunk) {
+			c.Choices = []chunkChoice{}
+			c.Usage = &a.usage
+			if a.wantTiming {
+				c.Timing = a.timing()
+			}
+		}))
+	}
+	tail = a.framing.appendFramed(tail, appendEvent(nil, []byte("[DONE]")))
+	if a.framing == chunked {
+		tail = append(tail, "0\r\n\r\n"...)
+	}
+	return tail
+}
+
+// timing is the extension of the usage event. Tokens that waited in the
+// reader's own buffer have no moment of release; nil when the first or the last
+// did.
+func (a *answer) timing() *wire.Timing {
+	t := &wire.Timing{
+		Simulated: wire.Instants{FirstNS: math.MaxInt64},
+		Server:    wire.Instants{FirstNS: math.MaxInt64},
+	}
+	widen := func(i *wire.Instants, times []int64) {
+		first, last := times[0], times[len(times)-1]
+		i.FirstNS = min(i.FirstNS, first-a.request.Arrival)
+		i.LastNS = max(i.LastNS, last-a.request.Arrival)
+	}
+	for _, line := range a.request.Timelines {
+		widen(&t.Simulated, line.Due)
+		if line.Released[0] == engine.NotDelivered || line.Released[len(line.Released)-1] == engine.NotDelivered {
+			return nil
+		}
+		widen(&t.Server, line.Released)
+	}
+	return t
+}
+
+// whole is a response that is not streamed, head included.
+func (a *answer) whole() []byte {
+	c := chatCompletion{ID: a.head.ID, Object: "chat.completion", Created: a.head.Created, Model: a.head.Model, Usage: a.usage}
+	for i, choice := range a.request.Plan.Choices {
+		var text strings.Builder
+		for _, t := range choice.Tokens {
+			text.WriteString(t.Text)
+		}
+		c.Choices = append(c.Choices, answerChoice{
+			Index:        i,
+			Message:      message{Role: "assistant", Content: text.String()},
+			FinishReason: choice.FinishReason,
+		})
+	}
+	body := marshal(c)
+	return append(a.responseHead(len(body)), body...)
+}
+
+// responseHead renders status line and headers; length < 0: a stream.
+func (a *answer) responseHead(length int) []byte {
+	var h fasthttp.ResponseHeader
+	h.SetServer(wire.ServerName)
+	h.SetContentType("application/json")
+	h.SetContentLength(length)
+	if a.streamed {
+		h.SetContentType("text/event-stream; charset=utf-8")
+		h.Set("Cache-Control", "no-cache")
+		if a.framing == untilClose {
+			h.SetContentLength(-2) // identity: ends with the connection
+		}
+	}
+	if !a.keepAlive {
+		h.SetConnectionClose()
+	}
+	return h.Header()
+}
+
+// lastDue is when the answer's last token was due; a request pipelined behind
+// it can't have been looked at before.
+func (a *answer) lastDue() int64 {
+	last := a.request.Arrival
+	for _, t := range a.request.Timelines {
+		if n := len(t.Due); n > 0 {
+			last = max(last, t.Due[n-1])
+		}
+	}
+	return last
+}
+
+// created is the time that answers carry.
+func created() int64 { return time.Now().Unix() }

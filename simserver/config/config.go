@@ -1,0 +1,74 @@
+// Package config reads models.yml: the file's bytes go in, plain values come
+// out, checked so far that whoever builds a model from them need not check
+// again. It must not know what is built from them: no generator, no engine.
+//
+// Every error names the file, the line and the field, and says what would be
+// right; all errors of a file are reported at once.
+package config
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Names of engines and tokenizers, as models.yml spells them.
+const (
+	EngineInstant   = "instant"
+	EngineFixedRate = "fixed_rate"
+	TokenizerRegex  = "regex"
+)
+
+// Config is a whole models.yml.
+type Config struct {
+	// Models has at least one model; no two share a name.
+	Models []Model
+}
+
+// Model is one model and how it is timed.
+type Model struct {
+	Name string
+	// ContextLength bounds prompt and answer together, in tokens.
+	ContextLength    int
+	Tokenizer        string
+	Engine           string
+	TemplateOverhead TemplateOverhead
+	// FixedRate is set where Engine is EngineFixedRate.
+	FixedRate FixedRate
+}
+
+// TemplateOverhead is how many tokens a chat template adds to a prompt.
+type TemplateOverhead struct{ TokensPerMessage, TokensPerRequest int }
+
+// FixedRate times a request as if it were alone: its first token is due
+// Overhead + prompt tokens ÷ PrefillTokensPerSecond after its arrival, each
+// further one ITL later.
+type FixedRate struct {
+	Overhead               time.Duration
+	PrefillTokensPerSecond float64
+	ITL                    time.Duration
+}
+
+// Load reads a models.yml.
+func Load(path string) (*Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the models file: %w", err)
+	}
+	return Parse(path, data)
+}
+
+//go:embed models.yml
+var defaultModels []byte
+
+// Default returns the configuration that is built in: the models sim-fixed and
+// sim-instant.
+func Default() *Config {
+	c, err := Parse("built-in models.yml", defaultModels)
+	if err != nil {
+		// The file is part of the program, and a test parses it.
+		panic(err)
+	}
+	return c
+}

@@ -1,0 +1,186 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+// model is a model without a fault; each case replaces one line of it.
+const model = `models:
+  - name: m
+    context_length: 4096
+    tokenizer: regex
+    engine: fixed_rate
+    latency:
+      overhead_ms: 2
+      prefill_tokens_per_second: 100000
+      itl_ms: 4
+`
+
+func TestErrors(t *testing.T) {
+	replaced := func(old, with string) string {
+		if !strings.Contains(model, old) {
+			t.Fatalf("the model holds no %q", old)
+		}
+		return strings.Replace(model, old, with, 1)
+	}
+	const latencyKeys = "overhead_ms, prefill_tokens_per_second, itl_ms"
+	const fixedKeys = "name, context_length, tokenizer, engine, template_overhead, latency"
+	const instantKeys = "name, context_length, tokenizer, engine, template_overhead"
+	tests := []struct{ name, file, want string }{
+		// The file as a whole.
+		{"empty", "", "m.yml:1: the file is empty, must have a list called models"},
+		{"comments only", "# nothing\n", "m.yml:1: the file is empty, must have a list called models"},
+		{"null", "---\n", "m.yml:2: the file is empty, must be a section with the keys models"},
+		{"text", "hello", `m.yml:1: the file is the text "hello", must be a section with the keys models`},
+		{"list", "- name: m", "m.yml:1: the file is a list, must be a section with the keys models"},
+		{"not YAML", "models:\n  - name: [\n", "m.yml:2: this is not YAML: did not find expected node content"},
+		{"control characters", "models: \x01", "m.yml: this is not YAML: control characters are not allowed"},
+		{"several documents", model + "---\n" + model, "m.yml:10: a second YAML document starts here, must be one only"},
+		{"broken second document", model + "---\n[", "m.yml:11: this is not YAML: did not find expected node content"},
+		{"unknown top key", model + "hardware: {}\n", "m.yml:10: hardware: unknown key; known here: models"},
+		{"misspelt top key", "model: []\n", "m.yml:1: model: unknown key, did you mean models? Known here: models\n" +
+			"m.yml:1: models: missing, must be a list of models"},
+		{"no models", "models: []\n", "m.yml:1: models: the list is empty, must be a list of models"},
+		{"null models", "models:\n", "m.yml:1: models: is empty, must be a list of models"},
+		{"models a section", "models: {}\n", "m.yml:1: models: is a section, must be a list of models"},
+		{"model as text", "models: [sim]\n", `m.yml:1: models[0]: is the text "sim", must be a section with the keys ` + instantKeys},
+
+		// References.
+		{
+			"alias", replaced("tokenizer: regex", "tokenizer: &r regex\n    # …") + "  - name: *r\n",
+			"m.yml:11: the alias *r is not supported, must be written out",
+		},
+		{"alias of itself", "models: &m [*m]\n", "m.yml:1: the alias *m is not supported, must be written out"},
+		{
+			"merge key", replaced("name: m", "<<: {name: m}"),
+			"m.yml:2: the merge key << is not supported, its keys must be written out",
+		},
+
+		// Keys.
+		{
+			"unknown key", replaced("itl_ms: 4", "itl_ms: 4\n      jitter: 1"),
+			"m.yml:10: models[0].latency.jitter: unknown key; known here: " + latencyKeys,
+		},
+		{
+			"misspelt key", replaced("itl_ms", "itl_m"),
+			"m.yml:7: models[0].latency.itl_ms: missing, must be a number from 0 to 60000\n" +
+				"m.yml:9: models[0].latency.itl_m: unknown key, did you mean itl_ms? Known here: " + latencyKeys,
+		},
+		{
+			"a section of a later engine", model + "    kv_cache: {block_size: 16}\n",
+			"m.yml:10: models[0].kv_cache: unknown key; known here for engine fixed_rate: " + fixedKeys,
+		},
+		{
+			"a section of another engine", replaced("fixed_rate", "instant"),
+			"m.yml:6: models[0].latency: unknown key; known here for engine instant: " + instantKeys,
+		},
+		{
+			"key twice", replaced("itl_ms: 4", "itl_ms: 4\n      overhead_ms: 3"),
+			"m.yml:10: models[0].latency.overhead_ms: duplicate key, first on line 7, must be there once",
+		},
+		{
+			"key of no text", replaced("name: m", "? [a]\n    : b\n    name: m"),
+			"m.yml:2: models[0]: a key here is a list, must be plain text",
+		},
+
+		// What is missing.
+		{
+			"no name", replaced("name: m\n    context_length: 4096", "context_length: 4096"),
+			"m.yml:2: models[0].name: missing, must be the model's name",
+		},
+		{"no section", replaced(model[strings.Index(model, "    latency"):], ""), "m.yml:2: models[0].latency: missing, must be a section with the keys " + latencyKeys},
+		{
+			"empty section", replaced(model[strings.Index(model, "      overhead"):], ""),
+			"m.yml:6: models[0].latency: is empty, must be a section with the keys " + latencyKeys,
+		},
+		{
+			"no engine", replaced("    engine: fixed_rate\n", ""),
+			"m.yml:2: models[0].engine: missing, must be instant or fixed_rate",
+		},
+
+		// Text.
+		{"name a number", replaced("name: m", "name: 7"), "m.yml:2: models[0].name: is the number 7, must be the model's name, as text"},
+		{"name a list", replaced("name: m", "name: [m]"), "m.yml:2: models[0].name: is a list, must be the model's name, as text"},
+		{"name blank", replaced("name: m", `name: " "`), "m.yml:2: models[0].name: is blank, must be the model's name"},
+		{"name with a space", replaced("name: m", `name: "m\n"`), `m.yml:2: models[0].name: "m\n" is not possible, must be without spaces and control characters`},
+		{
+			"name twice", model + "  - {name: m, context_length: 1, tokenizer: regex, engine: instant}\n",
+			"m.yml:10: models[1].name: m is the name of the model on line 2 already, must be unique",
+		},
+		{"unknown engine", replaced("fixed_rate", "scheduler"), `m.yml:5: models[0].engine: "scheduler" is not known, must be instant or fixed_rate`},
+		{
+			"misspelt engine", replaced("fixed_rate", "fixed-rate"),
+			`m.yml:5: models[0].engine: "fixed-rate" is not known, must be instant or fixed_rate, did you mean fixed_rate?`,
+		},
+		{"unknown tokenizer", replaced("regex", "o200k"), `m.yml:4: models[0].tokenizer: "o200k" is not known, must be regex`},
+
+		// Numbers.
+		{"negative", replaced("itl_ms: 4", "itl_ms: -4"), "m.yml:9: models[0].latency.itl_ms: -4 is not possible, must be 0 or more"},
+		{"zero rate", replaced("100000", "0"), "m.yml:8: models[0].latency.prefill_tokens_per_second: 0 is not possible, must be 0.01 or more"},
+		{"too large", replaced("itl_ms: 4", "itl_ms: 1e9"), "m.yml:9: models[0].latency.itl_ms: 1e9 is not possible, must be 60000 or less"},
+		{"NaN", replaced("itl_ms: 4", "itl_ms: .nan"), "m.yml:9: models[0].latency.itl_ms: .nan is not possible, must be a number from 0 to 60000"},
+		{"infinite", replaced("overhead_ms: 2", "overhead_ms: .inf"), "m.yml:7: models[0].latency.overhead_ms: .inf is not possible, must be a number from 0 to 3600000"},
+		{"text for a number", replaced("itl_ms: 4", "itl_ms: 4ms"), `m.yml:9: models[0].latency.itl_ms: is the text "4ms", must be a number from 0 to 60000`},
+		{"a tag that lies", replaced("itl_ms: 4", "itl_ms: !!float four"), "m.yml:9: models[0].latency.itl_ms: is the number four, must be a number from 0 to 60000"},
+		{"true for a number", replaced("itl_ms: 4", "itl_ms: true"), "m.yml:9: models[0].latency.itl_ms: is true, must be a number from 0 to 60000"},
+		{"no number", replaced("itl_ms: 4", "itl_ms:"), "m.yml:9: models[0].latency.itl_ms: is empty, must be a number from 0 to 60000"},
+		{"a fraction of a token", replaced("4096", "4096.5"), "m.yml:3: models[0].context_length: 4096.5 is not possible, must be a whole number"},
+		{"context of none", replaced("4096", "0"), "m.yml:3: models[0].context_length: 0 is not possible, must be 1 or more"},
+		{"context past uint64", replaced("4096", "99999999999999999999"), "m.yml:3: models[0].context_length: 99999999999999999999 is not possible, must be 16777216 or less"},
+		{
+			"template", model + "    template_overhead: {tokens_per_message: -1, jitter: 2}\n",
+			"m.yml:10: models[0].template_overhead.jitter: unknown key; known here: tokens_per_message, tokens_per_request\n" +
+				"m.yml:10: models[0].template_overhead.tokens_per_message: -1 is not possible, must be 0 or more",
+		},
+
+		// All at once, by line.
+		{
+			"several", replaced("name: m", "name: 7") + "      itl: 4\n  - 3\n",
+			"m.yml:2: models[0].name: is the number 7, must be the model's name, as text\n" +
+				"m.yml:10: models[0].latency.itl: unknown key; known here: " + latencyKeys + "\n" +
+				"m.yml:11: models[1]: is the number 3, must be a section with the keys " + instantKeys,
+		},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			c, err := Parse("m.yml", []byte(tc.file))
+			if err == nil {
+				t.Fatalf("no error, but %+v", c)
+			}
+			if err.Error() != tc.want {
+				t.Errorf("error reads\n%s\nwant\n%s", err, tc.want)
+			}
+		})
+	}
+}
+
+// FuzzParse: no file makes the reader panic, and what it accepts is within the
+// limits it promises.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(model))
+	f.Add(defaultModels)
+	f.Add([]byte("models: &m [*m]\n"))
+	f.Add([]byte("a: &a [x]\nmodels: [{<<: *a, ? {b: c} : d}]"))
+	f.Add([]byte("models: !!binary [{name: !!int x}]"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Parse("m.yml", data)
+		if (c == nil) == (err == nil) {
+			t.Fatalf("config %+v with error %v", c, err)
+		}
+		if err != nil {
+			return
+		}
+		if len(c.Models) == 0 {
+			t.Fatal("accepted without a model")
+		}
+		for _, m := range c.Models {
+			bad := m.Name == "" || m.ContextLength < 1 || m.Tokenizer == "" || m.Engine == "" ||
+				m.FixedRate.ITL < 0 || m.FixedRate.Overhead < 0 ||
+				m.Engine == EngineFixedRate && !(m.FixedRate.PrefillTokensPerSecond > 0)
+			if bad {
+				t.Fatalf("accepted %+v", m)
+			}
+		}
+	})
+}

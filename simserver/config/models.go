@@ -1,0 +1,123 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Limits of what a model may say. Together they keep the last token of the
+// longest answer (prompt and answer of maxContextLength tokens each) within
+// int64 nanoseconds, so that engines need not think of overflow.
+const (
+	maxContextLength  = 1 << 24
+	maxTemplateTokens = 10_000
+	maxOverheadMS     = 3_600_000 // an hour
+	maxITLMS          = 60_000    // a minute
+	minPrefillRate    = 0.01      // tokens/s
+	maxPrefillRate    = 1e12      // tokens/s
+)
+
+// Parse reads the bytes of a models.yml; name is what errors call the file.
+func Parse(name string, data []byte) (*Config, error) {
+	r := &reader{file: name}
+	c := &Config{}
+	if root := r.document(data); root != nil {
+		c.Models = readModels(r, root)
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func readModels(r *reader, root *yaml.Node) (models []Model) {
+	keys := []string{"models"}
+	file := r.section(root, "", keys)
+	if file == nil {
+		return nil
+	}
+	file.allow("", keys)
+	firstLine := make(map[string]int) // of each name
+	for i, node := range file.list("models", "a list of models") {
+		m := readModel(r, node, fmt.Sprintf("models[%d]", i))
+		models = append(models, m)
+		if m.Name == "" {
+			continue // reported already
+		}
+		if line, used := firstLine[m.Name]; used {
+			r.report(node.Line, fmt.Sprintf("models[%d].name", i),
+				"%s is the name of the model on line %d already, must be unique", m.Name, line)
+			continue
+		}
+		firstLine[m.Name] = node.Line
+	}
+	return models
+}
+
+// modelKeys are the keys of every model, whatever its engine.
+var modelKeys = []string{"name", "context_length", "tokenizer", "engine", "template_overhead"}
+
+func readModel(r *reader, node *yaml.Node, path string) (m Model) {
+	s := r.section(node, path, modelKeys)
+	if s == nil {
+		return m
+	}
+	m.Name = readName(s)
+	m.ContextLength = s.integer("context_length", 1, maxContextLength)
+	m.Tokenizer = s.oneOf("tokenizer", []string{TokenizerRegex})
+	m.Engine = s.oneOf("engine", engineNames())
+	if s.has("template_overhead") {
+		m.TemplateOverhead = readTemplateOverhead(s)
+	}
+	readEngineSections(s, &m)
+	return m
+}
+
+// readName reads a name that can stand in a URL's path and on a line of text.
+func readName(s *section) string {
+	name := s.text("name", "the model's name")
+	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		s.refuse("name", "%q is not possible, must be without spaces and control characters", name)
+		return ""
+	}
+	return name
+}
+
+func readTemplateOverhead(s *section) (o TemplateOverhead) {
+	keys := []string{"tokens_per_message", "tokens_per_request"}
+	t := s.section("template_overhead", keys)
+	if t == nil {
+		return o
+	}
+	t.allow("", keys)
+	if t.has("tokens_per_message") {
+		o.TokensPerMessage = t.integer("tokens_per_message", 0, maxTemplateTokens)
+	}
+	if t.has("tokens_per_request") {
+		o.TokensPerRequest = t.integer("tokens_per_request", 0, maxTemplateTokens)
+	}
+	return o
+}
+
+func readFixedRateLatency(s *section, m *Model) {
+	keys := []string{"overhead_ms", "prefill_tokens_per_second", "itl_ms"}
+	l := s.section("latency", keys)
+	if l == nil {
+		return
+	}
+	l.allow("", keys)
+	m.FixedRate = FixedRate{
+		Overhead:               milliseconds(l.number("overhead_ms", 0, maxOverheadMS)),
+		PrefillTokensPerSecond: l.number("prefill_tokens_per_second", minPrefillRate, maxPrefillRate),
+		ITL:                    milliseconds(l.number("itl_ms", 0, maxITLMS)),
+	}
+}
+
+// milliseconds rounds to whole nanoseconds.
+func milliseconds(ms float64) time.Duration {
+	return time.Duration(ms*float64(time.Millisecond) + 0.5)
+}

@@ -1,0 +1,119 @@
+package metrics
+
+import (
+	"llmsim-bench/internal/hist"
+	"llmsim-bench/internal/wire"
+)
+
+// metric is one of the times kept of requests.
+type metric int
+
+const (
+	ttft metric = iota // first token − arrival
+	itl                // token − the token before
+	tpot               // (last − first token) ÷ (tokens − 1); none for a single token
+	e2e                // last token − arrival
+	lag                // released − due, the simulator's error bar
+	metricCount
+)
+
+// metricNames are the metrics' names in a summary.
+var metricNames = [metricCount]string{ttft: "ttft", itl: "itl", tpot: "tpot", e2e: "e2e", lag: "lag"}
+
+// times holds the distributions of all metrics.
+type times [metricCount]columns
+
+// columns holds one metric as the simulated timeline has it and as the server
+// released it. Each view is made at its first value, since most scopes have few.
+type columns struct {
+	simulated *hist.Exact
+	server    *hist.Duration
+}
+
+func (c *columns) addSimulated(ns int64) {
+	if c.simulated == nil {
+		c.simulated = hist.NewExact()
+	}
+	c.simulated.Record(ns, 1)
+}
+
+func (c *columns) addServer(ns int64) {
+	if c.server == nil {
+		c.server = hist.NewDuration()
+	}
+	c.server.Record(ns, 1)
+}
+
+// fold adds the times of one choice of a request.
+func (t *times) fold(o *Outcome, c *Timeline) {
+	n := len(c.Released)
+	if n == 0 {
+		return
+	}
+	for i, released := range c.Released {
+		if released >= 0 {
+			t[lag].addServer(released - c.Due[i])
+		}
+		if i == 0 {
+			continue
+		}
+		t[itl].addSimulated(c.Due[i] - c.Due[i-1])
+		if before := c.Released[i-1]; before >= 0 && released >= 0 {
+			t[itl].addServer(released - before)
+		}
+	}
+	if o.Aborted != "" {
+		return
+	}
+
+	first, last := c.Due[0], c.Due[n-1]
+	t[ttft].addSimulated(first - o.Arrival)
+	t[e2e].addSimulated(last - o.Arrival)
+	if n > 1 {
+		t[tpot].addSimulated((last - first) / int64(n-1))
+	}
+
+	first, last = c.Released[0], c.Released[n-1]
+	if last >= 0 {
+		t[e2e].addServer(last - o.Arrival)
+	}
+	if first < 0 || !o.Streamed {
+		return
+	}
+	t[ttft].addServer(first - o.Arrival)
+	if n > 1 && last >= 0 {
+		t[tpot].addServer((last - first) / int64(n-1))
+	}
+}
+
+func (t *times) clone() (c times) {
+	for m := range t {
+		if t[m].simulated != nil {
+			c[m].simulated = t[m].simulated.Clone()
+		}
+		if t[m].server != nil {
+			c[m].server = t[m].server.Clone()
+		}
+	}
+	return c
+}
+
+// summary holds the metrics that have a value, and of each the views that do.
+func (t *times) summary() map[string]wire.Columns {
+	byName := make(map[string]wire.Columns)
+	for m, c := range t {
+		var w wire.Columns
+		if c.simulated != nil {
+			stats := c.simulated.Stats()
+			w.Simulated = &stats
+		}
+		if c.server != nil {
+			stats := c.server.Stats()
+			w.Server = &stats
+		}
+		if w != (wire.Columns{}) {
+			byName[metricNames[m]] = w
+		}
+	}
+	return byName
+}
