@@ -1,0 +1,230 @@
+// Package bench is the load generator as a library: it takes a server's URL and
+// the loads to put on it, and returns what was measured, with the client's own
+// health. It is the composition root of its sub-packages and prints nothing.
+package bench
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"llmsim-bench/bench/load"
+	"llmsim-bench/bench/record"
+	"llmsim-bench/bench/report"
+	"llmsim-bench/bench/summary"
+	"llmsim-bench/bench/transport"
+	"llmsim-bench/internal/sleep"
+)
+
+// Config says what to measure.
+type Config struct {
+	// URL is the base URL of an OpenAI-compatible server, such as
+	// http://localhost:8000/v1.
+	URL string
+	// Model may be empty where the server has only one.
+	Model  string
+	APIKey string
+	// Loads are put on the server one after the other.
+	Loads []Load
+	// Warmup comes before the measured Duration of each load, without a break.
+	Duration, Warmup time.Duration
+	// PromptTokens and OutputTokens are what each request asks for; prompts are
+	// distinct and of exactly so many tokens by the server's own count.
+	PromptTokens, OutputTokens int
+	// MaxInFlight caps the requests that are running at once; a request that
+	// waits for its turn is timed from its due time all the same. 0: no cap.
+	MaxInFlight int
+	// Timeout bounds one request; 0: no bound.
+	Timeout time.Duration
+	// Seed draws arrivals and prompts.
+	Seed uint64
+	// IgnoreEOS asks for exactly OutputTokens tokens. Servers that are known to
+	// take the option get it anyway.
+	IgnoreEOS bool
+	// SLO is what every point should meet; nil: nothing.
+	SLO summary.SLO
+	// RecordsPath is a JSON Lines file with a record a request; empty: none.
+	RecordsPath string
+	// TLS is used for https; nil verifies the server against the system's roots.
+	TLS *tls.Config
+	// Version of the program, for the result.
+	Version string
+	// Progress, where given, is called a few times a second while load runs.
+	Progress func(report.Status)
+}
+
+// Load is one load point: an open loop of Rate requests a second, or a closed
+// loop of Concurrency users that each send the next request when the last ended.
+type Load struct {
+	Rate        float64 `json:"rate,omitzero"`
+	Concurrency int     `json:"concurrency,omitzero"`
+}
+
+func (l Load) String() string {
+	if l.Concurrency > 0 {
+		return strconv.Itoa(l.Concurrency) + " at once"
+	}
+	return "rate " + strconv.FormatFloat(l.Rate, 'g', -1, 64) + "/s"
+}
+
+// Limits of a configuration, so that a mistyped number is refused instead of
+// filling the memory.
+const (
+	maxRate        = 1e6
+	maxConcurrency = 1 << 20
+	maxRequests    = 1e9
+	maxTokens      = 1 << 24
+)
+
+func (c *Config) check() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if c.URL == "" {
+		bad("the URL is empty, must be that of an OpenAI-compatible server, such as http://localhost:8000/v1")
+	}
+	if len(c.Loads) == 0 {
+		bad("there is no load, must be at least one rate or concurrency")
+	}
+	for _, l := range c.Loads {
+		switch {
+		case l.Concurrency != 0 && l.Rate != 0:
+			bad("a load has a rate, %v, and a concurrency, %d; must be one of them", l.Rate, l.Concurrency)
+		case l.Concurrency < 0 || l.Concurrency > maxConcurrency:
+			bad("concurrency %d is not possible, must be 1 to %d", l.Concurrency, maxConcurrency)
+		case l.Concurrency > 0:
+		case !(l.Rate > 0) || l.Rate > maxRate:
+			bad("rate %v is not possible, must be above 0 and at most %v requests a second", l.Rate, float64(maxRate))
+		case l.Rate*(c.Warmup+c.Duration).Seconds() > maxRequests:
+			bad("rate %v for %v is more than %v requests", l.Rate, c.Warmup+c.Duration, float64(maxRequests))
+		}
+	}
+	if c.Duration <= 0 {
+		bad("duration %v is not possible, must be above 0", c.Duration)
+	}
+	if c.Warmup < 0 {
+		bad("warm-up %v is not possible, must be 0 or more", c.Warmup)
+	}
+	if c.Timeout < 0 {
+		bad("timeout %v is not possible, must be above 0, or 0 for none", c.Timeout)
+	}
+	if c.PromptTokens < 1 || c.PromptTokens > maxTokens {
+		bad("%d prompt tokens are not possible, must be 1 to %d", c.PromptTokens, maxTokens)
+	}
+	if c.OutputTokens < 1 || c.OutputTokens > maxTokens {
+		bad("%d output tokens are not possible, must be 1 to %d", c.OutputTokens, maxTokens)
+	}
+	if c.MaxInFlight < 0 {
+		bad("%d requests in flight are not possible, must be 1 or more, or 0 for no cap", c.MaxInFlight)
+	}
+	return errors.Join(errs...)
+}
+
+// Run measures every load in turn. When ctx ends early, it returns what was
+// measured so far with Interrupted set; the error is nil then. An error means
+// that there is nothing to show: the configuration is impossible, the server
+// can't be used, or the records can't be written.
+func Run(ctx context.Context, c Config) (*report.Result, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	target, err := transport.ParseTarget(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	var records *record.Writer
+	if c.RecordsPath != "" {
+		if records, err = record.Create(c.RecordsPath); err != nil {
+			return nil, err
+		}
+		defer records.Close()
+	}
+	clock := sleep.NewClock()
+	pool := transport.New(transport.Config{Target: target, Now: clock.Now, ConnectTimeout: connectTimeout, TLS: c.TLS})
+	defer pool.Close()
+
+	r := &runner{config: c, clock: clock, pool: pool, records: records}
+	result := &report.Result{
+		Schema: report.Schema, ToolVersion: c.Version, Started: time.Now(), TargetURL: c.URL,
+		Seed: c.Seed, Machine: report.ThisMachine(),
+	}
+	if err := r.meet(ctx); err != nil {
+		return nil, err
+	}
+	result.Model = r.server.model
+	result.Notes = r.server.notes
+	for i, l := range c.Loads {
+		point, ok, err := r.measure(ctx, i, l)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			result.Points = append(result.Points, point)
+		}
+		if ctx.Err() != nil {
+			result.Interrupted = true
+			break
+		}
+	}
+	result.Configuration = r.resolved()
+	if records != nil {
+		if err := records.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return result, nil
+}
+
+// connectTimeout bounds opening a connection.
+const connectTimeout = 10 * time.Second
+
+// runner is one call of Run.
+type runner struct {
+	config  Config
+	clock   sleep.Clock
+	pool    *transport.Pool
+	records *record.Writer
+	server  server
+	sender  *load.Sender
+	// nextID is the next request's: prompts stay distinct across points.
+	nextID int64
+}
+
+// resolved is the configuration as it was carried out, without secrets.
+func (r *runner) resolved() any {
+	stats := r.pool.Stats()
+	return struct {
+		Loads              []Load      `json:"loads"`
+		DurationS          float64     `json:"duration_s"`
+		WarmupS            float64     `json:"warmup_s"`
+		PromptTokens       int         `json:"prompt_tokens"`
+		OutputTokens       int         `json:"output_tokens"`
+		MaxInFlight        int         `json:"max_in_flight"`
+		TimeoutS           float64     `json:"timeout_s"`
+		SLO                summary.SLO `json:"slo,omitempty"`
+		Server             string      `json:"server"`
+		Simulator          bool        `json:"simulator"`
+		StreamUsage        bool        `json:"stream_usage"`
+		IgnoreEOS          bool        `json:"ignore_eos"`
+		TemplateTokens     int         `json:"template_tokens"`
+		VocabularyWords    int         `json:"vocabulary_words"`
+		Run                string      `json:"run"`
+		ConnectionsOpened  int64       `json:"connections_opened"`
+		ConnectionsReused  int64       `json:"connections_reused"`
+		ConnectionsDropped int64       `json:"connections_dropped"`
+	}{
+		r.config.Loads, r.config.Duration.Seconds(), r.config.Warmup.Seconds(),
+		r.config.PromptTokens, r.config.OutputTokens, r.config.MaxInFlight, r.config.Timeout.Seconds(), r.config.SLO,
+		r.server.kind, r.server.simulator, r.sender.Extensions.StreamUsage, r.sender.Extensions.IgnoreEOS,
+		r.server.calibration.Overhead, len(r.server.calibration.Vocabulary), r.server.run,
+		stats.Dials, stats.Reuses, stats.Stale,
+	}
+}
+
+// pointSeed gives each load point arrivals of its own.
+func pointSeed(seed uint64, point int) uint64 {
+	return seed + uint64(point)*(math.MaxUint64/1_000_003)
+}

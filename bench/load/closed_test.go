@@ -1,0 +1,123 @@
+package load
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"llmsim-bench/bench/record"
+	"llmsim-bench/internal/sleep"
+)
+
+func closed(t *testing.T, users int, w Window) *Closed {
+	t.Helper()
+	c, err := NewClosed(users, w, asks{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestClosedLoopKeepsItsUsersBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := sleep.NewClock()
+		var inFlight atomic.Int64
+		const users = 4
+		// Look at the number in flight between any two events.
+		var looks atomic.Int64
+		for at := 5 * time.Millisecond; at < 3*time.Second; at += 10 * time.Millisecond {
+			time.AfterFunc(at, func() {
+				looks.Add(1)
+				if n := inFlight.Load(); n != users {
+					t.Errorf("%d requests in flight at %v, want %d", n, at, users)
+				}
+			})
+		}
+		b := run(t.Context(), Options{
+			Source: closed(t, users, Window{Warmup: time.Second, Measure: 2 * time.Second}),
+			Do: func(ctx context.Context, job *Job, rec *record.Request) {
+				inFlight.Add(1)
+				defer inFlight.Add(-1)
+				serve(clock, time.Duration(10*(3+job.ID%5))*time.Millisecond)(ctx, job, rec)
+			},
+			DrainTimeout: time.Minute,
+		})
+		if b.err != nil || looks.Load() != 300 {
+			t.Fatalf("error %v after %d looks", b.err, looks.Load())
+		}
+		ends := make(map[record.Instant]int) // of earlier requests, not yet followed
+		ends[b.result.Start] = users
+		byID := make([]*record.Request, len(b.records))
+		for _, r := range b.records {
+			byID[r.ID] = r
+			ends[r.End]++
+		}
+		for _, r := range byID {
+			if ends[r.Sched]--; ends[r.Sched] < 0 {
+				t.Errorf("request %d is scheduled at %d, where no request ended", r.ID, r.Sched)
+			}
+			if r.Dispatch != r.Sched {
+				t.Errorf("request %d was scheduled at %d and dispatched at %d", r.ID, r.Sched, r.Dispatch)
+			}
+			phase := PhaseMeasure
+			if time.Duration(r.Sched-b.result.Start) < time.Second {
+				phase = PhaseWarmup
+			}
+			if r.Phase != phase || time.Duration(r.Sched-b.result.Start) >= 3*time.Second {
+				t.Errorf("request %d, scheduled at %d, is in phase %s", r.ID, r.Sched, r.Phase)
+			}
+		}
+	})
+}
+
+func TestClosedLoopDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := sleep.NewClock()
+		b := run(t.Context(), Options{
+			Source: closed(t, 3, Window{Measure: time.Second}),
+			Do: func(ctx context.Context, job *Job, rec *record.Request) {
+				takes := 700 * time.Millisecond
+				if job.ID == 2 {
+					takes = time.Hour
+				}
+				serve(clock, takes)(ctx, job, rec)
+			},
+			DrainTimeout: 10 * time.Second,
+		})
+		if b.err != nil {
+			t.Fatal(b.err)
+		}
+		if got := b.result.Total(); got.Scheduled != 5 || got.OK != 4 || got.Cancelled != 1 {
+			t.Errorf("%+v, want 4 ok and 1 cancelled", got)
+		}
+		if took := time.Duration(clock.Now()); took != 11*time.Second {
+			t.Errorf("the run took %v, want 11s: the drain counts from the end of the window", took)
+		}
+	})
+}
+
+// TestClosedLoopIsCutCleanly: what ends because the run was cut has no successor.
+func TestClosedLoopIsCutCleanly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := sleep.NewClock()
+		ctx, cancel := context.WithTimeout(t.Context(), 1550*time.Millisecond)
+		defer cancel()
+		b := run(ctx, Options{
+			Source: closed(t, 5, Window{Measure: time.Minute}), Do: serve(clock, 100*time.Millisecond), DrainTimeout: time.Minute,
+		})
+		if got := b.result.Total(); b.err != nil || got.OK != 75 || got.Cancelled != 5 || got.Scheduled != 80 {
+			t.Errorf("%+v and error %v, want 75 ok and 5 cancelled", got, b.err)
+		}
+	})
+}
+
+func TestClosedLoopNeedsUsers(t *testing.T) {
+	for _, users := range []int{0, -3} {
+		if _, err := NewClosed(users, Window{Measure: time.Second}, asks{}, 0); err == nil || !strings.Contains(err.Error(), "1 or more") {
+			t.Errorf("%d users: error %v, want one that says the least", users, err)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package openai
+
+// minClumped is the least number of token-bearing events to be called clumped.
+const minClumped = 10
+
+// tokenLog collects token-bearing events of all choices and counts their tokens.
+// The zero value is ready to use.
+type tokenLog struct {
+	events []loggedEvent
+	usage  Usage
+	// usageAt is how many events had come when usage came last; -1: it never did.
+	usageAt int
+}
+
+type loggedEvent struct {
+	at     int64
+	choice int
+	// listed is how many ids or logprobs the event has, 0 for none.
+	listed int
+	// total is the usage's completion tokens with this event, -1 where it has none.
+	total int
+}
+
+func (l *tokenLog) reset() { *l = tokenLog{events: l.events[:0], usageAt: -1} }
+
+// add takes the token-bearing deltas and the usage of one event.
+func (l *tokenLog) add(c *Chunk, at int64) {
+	total := -1
+	// Where several choices share an event, its usage tells nothing of each.
+	if c.UsageKnown && len(c.Deltas) == 1 {
+		total = c.Usage.CompletionTokens
+	}
+	for i := range c.Deltas {
+		if d := &c.Deltas[i]; d.TokenBearing() {
+			l.events = append(l.events, loggedEvent{at: at, choice: d.Choice, listed: d.Tokens, total: total})
+		}
+	}
+	if c.UsageKnown {
+		l.usage, l.usageAt = c.Usage, len(l.events)
+	}
+}
+
+// usageFinal reports whether the server's count covers every event.
+func (l *tokenLog) usageFinal() bool { return l.usageAt >= 0 && l.usageAt == len(l.events) }
+
+// outputTokens returns the tokens of all choices.
+func (l *tokenLog) outputTokens() int {
+	if l.usageFinal() {
+		return l.usage.CompletionTokens
+	}
+	return len(l.events)
+}
+
+// firstChoice returns the events of the choice that spoke first, with the tokens
+// in each, and whether those had to be spread evenly.
+func (l *tokenLog) firstChoice() (events []TokenEvent, estimated bool) {
+	if len(l.events) == 0 {
+		return nil, false
+	}
+	tokens, estimated := l.counter()
+	events = make([]TokenEvent, 0, len(l.events))
+	for i, ev := range l.events {
+		if ev.choice == l.events[0].choice {
+			events = append(events, TokenEvent{At: ev.at, Tokens: tokens(i)})
+		}
+	}
+	return events, estimated
+}
+
+// counter returns the tokens of the event at an index, from the best source
+// there is, and whether they are an even spread. Without the server's count an
+// event is the unit, here as in outputTokens, so that the two agree.
+func (l *tokenLog) counter() (tokens func(i int) float64, estimated bool) {
+	n := l.outputTokens()
+	switch {
+	case l.usageFinal() && l.usageGrows():
+		return func(i int) float64 {
+			if i == 0 {
+				return float64(l.events[0].total)
+			}
+			return float64(l.events[i].total - l.events[i-1].total)
+		}, false
+	case l.usageFinal() && l.allListed():
+		return func(i int) float64 { return float64(l.events[i].listed) }, false
+	case n == len(l.events):
+		return func(int) float64 { return 1 }, false
+	}
+	each := float64(n) / float64(len(l.events))
+	return func(int) float64 { return each }, true
+}
+
+// usageGrows reports whether every event came with a usage that never fell.
+func (l *tokenLog) usageGrows() bool {
+	before := 0
+	for _, ev := range l.events {
+		if ev.total < before { // -1 is below too
+			return false
+		}
+		before = ev.total
+	}
+	return true
+}
+
+// allListed reports whether every event lists its tokens.
+func (l *tokenLog) allListed() bool {
+	for _, ev := range l.events {
+		if ev.listed == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// clumped reports whether more than half of the events came with the one before.
+func (l *tokenLog) clumped() bool {
+	together := 0
+	for i := 1; i < len(l.events); i++ {
+		if l.events[i].at == l.events[i-1].at {
+			together++
+		}
+	}
+	return len(l.events) >= minClumped && 2*together > len(l.events)
+}

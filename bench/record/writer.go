@@ -1,0 +1,102 @@
+package record
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// partialSuffix marks a file that is still being written.
+const partialSuffix = ".partial"
+
+// flushInterval is how long a record may wait before it is written.
+const flushInterval = time.Second
+
+// Writer writes records as JSON Lines. Until Close, the file is named with
+// ".partial" at its end; what a crash leaves there lacks about the last second
+// and may end in a cut line, which Reader tolerates. It is safe for concurrent use.
+type Writer struct {
+	path string
+
+	mu      sync.Mutex
+	file    *os.File
+	buffer  *bufio.Writer
+	timer   *time.Timer
+	pending bool  // the timer runs
+	err     error // the first failure; it stays
+	closed  bool
+}
+
+// Create begins a file that will be named path, replacing an older one only when
+// it is complete.
+func Create(path string) (*Writer, error) {
+	f, err := os.Create(path + partialSuffix)
+	if err != nil {
+		return nil, fmt.Errorf("create records file: %w", err)
+	}
+	w := &Writer{path: path, file: f, buffer: bufio.NewWriterSize(f, 64<<10)}
+	w.timer = time.AfterFunc(flushInterval, w.flush)
+	w.timer.Stop()
+	return w, nil
+}
+
+// Write adds one record. Its error may be that of an earlier write.
+func (w *Writer) Write(r *Request) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("encode record %d: %w", r.ID, err)
+	}
+	line = append(line, '\n')
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return fmt.Errorf("write record %d: %w", r.ID, os.ErrClosed)
+	}
+	if !w.pending {
+		w.pending = true
+		w.timer.Reset(flushInterval)
+	}
+	_, err = w.buffer.Write(line)
+	w.note(err)
+	return w.err
+}
+
+// flush is called by the timer.
+func (w *Writer) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	w.pending = false
+	w.note(w.buffer.Flush())
+}
+
+func (w *Writer) note(err error) {
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("write records to %s: %w", w.file.Name(), err)
+	}
+}
+
+// Close writes what is left and gives the file its name. If any record could not
+// be written, the file keeps its ".partial" name and Close says why. Closing
+// again returns the same.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return w.err
+	}
+	w.closed = true
+	w.timer.Stop()
+	w.note(errors.Join(w.buffer.Flush(), w.file.Sync()))
+	w.note(w.file.Close())
+	if w.err == nil {
+		w.note(os.Rename(w.file.Name(), w.path))
+	}
+	return w.err
+}

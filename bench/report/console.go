@@ -1,0 +1,221 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"llmsim-bench/bench/summary"
+	"llmsim-bench/internal/hist"
+	"llmsim-bench/internal/wire"
+)
+
+// absent stands where there is no value.
+const absent = "-"
+
+// WriteConsole prints the result for people: a table of one row a load point,
+// then what the reader must know about it. Tables are at most width columns
+// wide, 0 for no limit; the text is UTF-8.
+func WriteConsole(w io.Writer, r *Result, width int) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s at %s, seed %d\n", printable(r.Model), printable(r.TargetURL), r.Seed)
+	if len(r.Points) > 0 {
+		views := viewsOf(r.Points)
+		lag := lagColumns(r.Points)
+		fmt.Fprintf(&text, "Latencies in ms: %s\n%s\n\n", viewLegend(views), latenessLegend(lag))
+		text.WriteString(layOut(mainTable(r.Points, views, lag), width))
+		text.WriteString("\nThe client's latencies from the moment of sending, as other tools report them\n\n")
+		text.WriteString(layOut(sentTable(r.Points), width))
+		text.WriteByte('\n')
+	}
+	for _, line := range remarks(r) {
+		text.WriteString(line)
+		text.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// view is one of the sides a latency is seen from.
+type view struct {
+	name string
+	of   func(wire.Columns) *hist.Stats
+}
+
+// viewsOf returns the views that the table has: the client's, and those that
+// any point has of a metric shown.
+func viewsOf(points []summary.Point) []view {
+	all := []view{
+		{"client", func(c wire.Columns) *hist.Stats { return c.Client }},
+		{"server", func(c wire.Columns) *hist.Stats { return c.Server }},
+		{"simulated", func(c wire.Columns) *hist.Stats { return c.Simulated }},
+	}
+	views := all[:1:1]
+	for _, v := range all[1:] {
+		for i := range points {
+			m := points[i].Metrics
+			if v.of(m[summary.TTFT]) != nil || v.of(m[summary.TPOT]) != nil || v.of(m[summary.E2E]) != nil {
+				views = append(views, v)
+				break
+			}
+		}
+	}
+	return views
+}
+
+// viewLegend names the views in their order, and from when each counts.
+func viewLegend(views []view) string {
+	text := "client (since scheduled)"
+	for _, v := range views[1:] {
+		text += " · " + v.name
+	}
+	if len(views) > 1 {
+		text += " (since received)"
+	}
+	return text
+}
+
+func latenessLegend(lag []column) string {
+	text := "dispatch: p99 of the client's own lateness"
+	if lag != nil {
+		text += "; lag: p99 of the server's"
+	}
+	return text
+}
+
+func p50(s *hist.Stats) float64 { return s.P50 }
+func p99(s *hist.Stats) float64 { return s.P99 }
+
+// clientView is the view of a metric that only the client has.
+var clientView = []view{{"client", func(c wire.Columns) *hist.Stats { return c.Client }}}
+
+// latency is the column of one statistic of a metric, in all its views.
+func latency(head string, points []summary.Point, metric string, stat func(*hist.Stats) float64, views []view) column {
+	parts := make([][]string, len(views))
+	for i, v := range views {
+		for row := range points {
+			cell := absent
+			if s := v.of(points[row].Metrics[metric]); s != nil {
+				cell = number(stat(s))
+			}
+			parts[i] = append(parts[i], cell)
+		}
+	}
+	return column{head: head, cells: joined(parts)}
+}
+
+// each makes a column of one cell a point.
+func each(head string, points []summary.Point, cell func(*summary.Point) string) column {
+	c := column{head: head}
+	for i := range points {
+		c.cells = append(c.cells, cell(&points[i]))
+	}
+	return c
+}
+
+func mainTable(points []summary.Point, views []view, lag []column) []column {
+	columns := []column{
+		each("offered", points, rateOf),
+		each("achieved", points, func(p *summary.Point) string { return number(p.AchievedRPS) + "/s" }),
+		each("ok", points, func(p *summary.Point) string { return strconv.FormatInt(p.Accounting.OK, 10) }),
+		each("failed", points, func(p *summary.Point) string { return strconv.FormatInt(p.Accounting.Failed, 10) }),
+		latency("TTFT p50", points, summary.TTFT, p50, views),
+		latency("TTFT p99", points, summary.TTFT, p99, views),
+		latency("TPOT p50", points, summary.TPOT, p50, views),
+		latency("E2E p50", points, summary.E2E, p50, views),
+		latency("dispatch", points, summary.DispatchDelay, p99, clientView),
+	}
+	columns = append(columns, lag...)
+	verdict := each("health", points, func(p *summary.Point) string {
+		if p.Health.Verdict == "" {
+			return absent
+		}
+		return printable(p.Health.Verdict)
+	})
+	verdict.left = true
+	return append(columns, verdict)
+}
+
+// lagColumns are none where no server keeps a lag, and a second one where one
+// was late.
+func lagColumns(points []summary.Point) []column {
+	var known, late bool
+	lag := each("lag", points, func(p *summary.Point) string {
+		if p.Lateness == nil {
+			return absent
+		}
+		known = true
+		late = late || p.ServerLate
+		return number(p.LagP99MS)
+	})
+	switch {
+	case !known:
+		return nil
+	case !late:
+		return []column{lag}
+	}
+	flag := each("", points, func(p *summary.Point) string {
+		if p.Lateness == nil || !p.ServerLate {
+			return ""
+		}
+		return "server late"
+	})
+	flag.left = true
+	return []column{lag, flag}
+}
+
+// sentTable stands beside the headline figures: where the two differ, requests
+// waited in the client before they were sent.
+func sentTable(points []summary.Point) []column {
+	return []column{
+		each("offered", points, rateOf),
+		latency("TTFT p50", points, summary.TTFTSent, p50, clientView),
+		latency("TTFT p99", points, summary.TTFTSent, p99, clientView),
+		latency("E2E p50", points, summary.E2ESent, p50, clientView),
+		latency("E2E p99", points, summary.E2ESent, p99, clientView),
+		latency("send delay p99", points, summary.SendDelay, p99, clientView),
+	}
+}
+
+// rateOf names a load point: "12.5/s", or "8 at once" in a closed loop.
+func rateOf(p *summary.Point) string {
+	if p.Concurrency > 0 {
+		return strconv.Itoa(p.Concurrency) + " at once"
+	}
+	return strconv.FormatFloat(p.OfferedRPS, 'f', -1, 64) + "/s"
+}
+
+// number writes a figure with about four significant digits.
+func number(v float64) string {
+	decimals := 2
+	switch {
+	case v >= 1000:
+		decimals = 0
+	case v >= 100:
+		decimals = 1
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+// maxText bounds a text from elsewhere, in runes.
+const maxText = 200
+
+// printable makes a text from elsewhere, such as a server's error, fit for a
+// terminal: one line of bounded length, without control characters.
+func printable(s string) string {
+	var kept strings.Builder
+	n := 0
+	for _, r := range strings.Join(strings.Fields(s), " ") {
+		if n == maxText {
+			return kept.String() + "..."
+		}
+		if !unicode.IsPrint(r) {
+			r = '?'
+		}
+		kept.WriteRune(r)
+		n++
+	}
+	return kept.String()
+}

@@ -1,0 +1,113 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"llmsim-bench/bench/summary"
+)
+
+// remarks are the lines below the table: everything without which its figures
+// would be taken for more than they are.
+func remarks(r *Result) []string {
+	var lines []string
+	if r.Interrupted {
+		lines = append(lines, "interrupted: the run was stopped before its end; this is what was measured until then")
+	}
+	for i := range r.Points {
+		p := &r.Points[i]
+		for _, remark := range pointRemarks(p) {
+			lines = append(lines, rateOf(p)+": "+remark)
+		}
+	}
+	lines = append(lines, accounting(r.Points)...)
+	for _, note := range r.Notes {
+		lines = append(lines, "note: "+printable(note))
+	}
+	return lines
+}
+
+func pointRemarks(p *summary.Point) []string {
+	var lines []string
+	if v := p.Health.Verdict; v != "" && v != "ok" {
+		lines = append(lines, "client "+printable(v)+": "+printable(strings.Join(p.Health.Reasons, "; ")))
+	}
+	if p.Lateness != nil && p.ServerLate {
+		lines = append(lines, fmt.Sprintf(
+			"server late: lag p99 %s ms is past %s ms; simulated figures hold, observed ones carry the simulator's own overhead",
+			number(p.LagP99MS), number(p.LagEnvelopeMS)))
+	}
+	lines = append(lines, failures(p)...)
+	for _, o := range p.SLO {
+		lines = append(lines, objective(o))
+	}
+	lines = append(lines, doubts(p)...)
+	for _, note := range p.Notes {
+		lines = append(lines, printable(note))
+	}
+	return lines
+}
+
+// failures names each kind of failure with one example.
+func failures(p *summary.Point) []string {
+	var lines []string
+	for _, kind := range slices.Sorted(maps.Keys(p.Accounting.FailedByKind)) {
+		line := fmt.Sprintf("%d failed: %s", p.Accounting.FailedByKind[kind], printable(kind))
+		if example := p.FailureExamples[kind]; example != "" {
+			line += ", such as: " + printable(example)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func objective(o summary.ObjectiveResult) string {
+	verdict, measured := "missed", "there is no such figure"
+	if o.Met {
+		verdict = "met"
+	}
+	if o.MeasuredMS != nil {
+		measured = "measured " + number(*o.MeasuredMS) + " ms"
+	}
+	return fmt.Sprintf("objective %s %s: %s", o.Objective, verdict, measured)
+}
+
+// doubts tells which ok requests make the figures less than they seem.
+func doubts(p *summary.Point) []string {
+	var lines []string
+	add := func(n int64, what string) {
+		if n > 0 {
+			lines = append(lines, fmt.Sprintf("%d of %d ok requests %s", n, p.Accounting.OK, what))
+		}
+	}
+	for _, flag := range slices.Sorted(maps.Keys(p.Flags)) {
+		add(p.Flags[flag], "are flagged "+printable(flag))
+	}
+	add(p.PromptTokenMismatches, "had another prompt length by the server's count than was asked for")
+	add(p.TokensFromEvents, "came without usage: each event is counted as one token")
+	add(p.TokensEstimated, "did not say which event held how many tokens: they are spread evenly, itl is an estimate")
+	return lines
+}
+
+// accounting says that the accounting identity holds, or where it does not.
+func accounting(points []summary.Point) []string {
+	var broken []string
+	for i := range points {
+		if err := points[i].Accounting.Check(); err != nil {
+			broken = append(broken, fmt.Sprintf("%s: ACCOUNTING DOES NOT ADD UP: %v", rateOf(&points[i]), err))
+		}
+	}
+	const identity = "scheduled = ok + failed + cancelled + dropped + running"
+	switch {
+	case len(broken) > 0 || len(points) == 0:
+		return broken
+	case len(points) == 1:
+		a := points[0].Accounting
+		return []string{fmt.Sprintf("accounting: %s holds: %d = %d + %d + %d + %d + %d",
+			identity, a.Scheduled, a.OK, a.Failed, a.Cancelled, a.Dropped, a.Running)}
+	default:
+		return []string{"accounting: " + identity + " holds at every point"}
+	}
+}

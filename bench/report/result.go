@@ -1,0 +1,95 @@
+// Package report shows what a run measured: the JSON file, the table on the
+// console and the progress line while it runs. Summaries of load points go in;
+// bytes come out. It computes no figure and knows nothing of how the load was
+// made.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"llmsim-bench/bench/summary"
+)
+
+// Schema is the version of Result's JSON form.
+const Schema = 1
+
+// Result is everything a run leaves behind.
+type Result struct {
+	Schema      int       `json:"schema"`
+	ToolVersion string    `json:"tool_version"`
+	Started     time.Time `json:"started"` // wall time, for people
+	TargetURL   string    `json:"target_url"`
+	Model       string    `json:"model"`
+	// Configuration is the full resolved configuration, without secrets.
+	Configuration any             `json:"configuration"`
+	Seed          uint64          `json:"seed"`
+	Machine       Machine         `json:"machine"`
+	Points        []summary.Point `json:"points"`
+	Notes         []string        `json:"notes,omitempty"`
+	// Interrupted says that the run was stopped before its last point was done.
+	Interrupted bool `json:"interrupted"`
+}
+
+// WriteJSON writes the result to path, which holds either what it held before
+// or the complete result, never a part. It refuses a result with a number that
+// JSON can't hold, such as NaN.
+func (r *Result) WriteJSON(path string) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("result %s: %w", path, r.blame(err))
+	}
+	if err := writeFile(path, append(data, '\n')); err != nil {
+		return fmt.Errorf("result %s: %w", path, err)
+	}
+	return nil
+}
+
+// blame adds to an encoder's error which part of the result it is about.
+func (r *Result) blame(err error) error {
+	if _, configErr := json.Marshal(r.Configuration); configErr != nil {
+		return fmt.Errorf("configuration: %w", configErr)
+	}
+	for i := range r.Points {
+		p := &r.Points[i]
+		for name, columns := range p.Metrics {
+			if _, metricErr := json.Marshal(columns); metricErr != nil {
+				return fmt.Errorf("point %d (%s), metric %s: %w", i+1, rateOf(p), name, metricErr)
+			}
+		}
+		if _, pointErr := json.Marshal(p); pointErr != nil {
+			return fmt.Errorf("point %d (%s): %w", i+1, rateOf(p), pointErr)
+		}
+	}
+	return err
+}
+
+// writeFile replaces path by data through a file beside it.
+func writeFile(path string, data []byte) (err error) {
+	// Not os.CreateTemp, whose files only their owner can read.
+	temporary := fmt.Sprintf(".%s.%x.tmp", filepath.Base(path), rand.Uint64())
+	f, err := os.OpenFile(filepath.Join(filepath.Dir(path), temporary), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close() // closed already where closing is what failed
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if _, err = f.Write(data); err != nil {
+		return err
+	}
+	if err = f.Sync(); err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

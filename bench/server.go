@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"llmsim-bench/bench/load"
+	"llmsim-bench/bench/openai"
+	"llmsim-bench/bench/record"
+	"llmsim-bench/bench/transport"
+	"llmsim-bench/bench/workload"
+	"llmsim-bench/internal/wire"
+)
+
+// server is what is known of the server under test.
+type server struct {
+	kind        string // who made it, as far as it says: its owned_by, or its Server header
+	simulator   bool   // it is this project's
+	model       string
+	run         string // names this run in the phases told to a simulator
+	calibration workload.Calibration
+	notes       []string
+}
+
+// takesIgnoreEOS are the servers known to take ignore_eos, by their owned_by.
+var takesIgnoreEOS = []string{wire.ServerName, "vllm", "sglang"}
+
+// phaseProbe is the phase of requests that come before any load.
+const phaseProbe = "probe"
+
+// meet finds out what the server is and how it counts, with a few requests. An
+// error is one sentence that says why the server can't be used.
+func (r *runner) meet(ctx context.Context) error {
+	if err := r.readModels(ctx); err != nil {
+		return err
+	}
+	r.server.run = strconv.FormatInt(time.Now().UnixNano(), 36)
+	r.sender = &load.Sender{
+		Pool: r.pool, Clock: r.clock, Path: r.pool.Target().BasePath + "/chat/completions",
+		Model: r.server.model, APIKey: r.config.APIKey, Timeout: r.config.Timeout,
+		Simulator: r.server.simulator, Run: r.server.run,
+		Extensions: openai.Extensions{
+			StreamUsage: true,
+			IgnoreEOS:   r.config.IgnoreEOS || slices.Contains(takesIgnoreEOS, r.server.kind),
+		},
+	}
+	if err := r.probe(ctx); err != nil {
+		return err
+	}
+	return r.calibrate(ctx)
+}
+
+// readModels asks which models there are, and chooses one.
+func (r *runner) readModels(ctx context.Context) error {
+	url := r.config.URL
+	status, serverHeader, body, err := r.get(ctx, r.pool.Target().BasePath+"/models")
+	if err != nil {
+		return fmt.Errorf("nothing usable answers at %s: %w", url, err)
+	}
+	var list struct {
+		Data []struct {
+			ID      string `json:"id"`
+			OwnedBy string `json:"owned_by"`
+		} `json:"data"`
+	}
+	switch {
+	case status == 401 || status == 403:
+		return fmt.Errorf("the server at %s refuses the API key (status %d): %s", url, status, openai.ErrorMessage(body))
+	case status == 404 && r.config.Model != "":
+		// Some servers list no models but serve them; the probe will tell.
+		r.server.model, r.server.kind = r.config.Model, serverHeader
+		return nil
+	case status != 200:
+		return fmt.Errorf("%s is not the base URL of an OpenAI-compatible server: GET %s/models answers with status %d (most base URLs end in /v1)", url, strings.TrimRight(url, "/"), status)
+	case json.Unmarshal(body, &list) != nil || list.Data == nil:
+		return fmt.Errorf("%s is not the base URL of an OpenAI-compatible server: what GET %s/models answers is no list of models", url, strings.TrimRight(url, "/"))
+	}
+	var names []string
+	for _, m := range list.Data {
+		names = append(names, m.ID)
+		if m.ID == r.config.Model || r.config.Model == "" && len(list.Data) == 1 {
+			r.server.model, r.server.kind = m.ID, m.OwnedBy
+		}
+	}
+	r.server.simulator = serverHeader == wire.ServerName
+	switch {
+	case r.server.model != "":
+		return nil
+	case r.config.Model == "":
+		return fmt.Errorf("the server at %s has %d models; name one of them: %s", url, len(names), strings.Join(names, ", "))
+	}
+	return fmt.Errorf("the server at %s has no model %q; it has: %s", url, r.config.Model, strings.Join(names, ", "))
+}
+
+// probe makes one short request, to see that the server streams chats and
+// whether it takes stream_options.
+func (r *runner) probe(ctx context.Context) error {
+	rec := r.ask(ctx, "Hello")
+	if rec.Outcome != record.OK && rec.Status >= 400 && rec.Status < 500 && rec.Status != 429 {
+		refusal := rec.Error
+		r.sender.Extensions.StreamUsage = false
+		if rec = r.ask(ctx, "Hello"); rec.Outcome == record.OK {
+			r.note("The server refuses stream_options (%s), so output tokens are counted from events.", refusal)
+		}
+	}
+	switch {
+	case rec.Outcome == record.OK:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case rec.Status == 401 || rec.Status == 403:
+		return fmt.Errorf("the server at %s refuses the API key (status %d): %s", r.config.URL, rec.Status, rec.Error)
+	case rec.Status >= 400:
+		return fmt.Errorf("the server at %s refuses a plain chat request (status %d): %s", r.config.URL, rec.Status, rec.Error)
+	}
+	return fmt.Errorf("the server at %s did not answer a plain chat request: %s: %s", r.config.URL, rec.Kind, rec.Error)
+}
+
+// errNoUsage says that a server does not count prompt tokens.
+var errNoUsage = errors.New("the server does not say how many tokens a prompt has")
+
+// calibrate finds the words of which prompts of an exact length can be made.
+func (r *runner) calibrate(ctx context.Context) error {
+	var broken error // the server's failure, not a tokenizer's oddity
+	calibration, err := workload.Calibrate(workload.Vocabulary(), r.config.Seed, r.config.PromptTokens, func(text string) (int, error) {
+		rec := r.ask(ctx, text)
+		switch {
+		case ctx.Err() != nil:
+			broken = ctx.Err()
+		case rec.Outcome != record.OK:
+			broken = fmt.Errorf("%s %s", rec.Kind, rec.Error)
+		case rec.PromptTokens == 0:
+			return 0, errNoUsage
+		}
+		return rec.PromptTokens, broken
+	})
+	switch {
+	case broken != nil:
+		return fmt.Errorf("the server at %s failed while its token counts were asked for: %w", r.config.URL, broken)
+	case err != nil:
+		r.server.calibration = workload.Uncalibrated()
+		r.note("Prompts may not have exactly %d tokens: %v.", r.config.PromptTokens, err)
+	default:
+		r.server.calibration = calibration
+	}
+	return nil
+}
+
+// ask performs one short request outside of any load.
+func (r *runner) ask(ctx context.Context, prompt string) *record.Request {
+	rec := record.New()
+	r.sender.Send(ctx, &load.Job{Phase: phaseProbe, Prompt: []byte(prompt), OutputTokens: 1}, rec)
+	return rec
+}
+
+func (r *runner) note(format string, args ...any) {
+	r.server.notes = append(r.server.notes, fmt.Sprintf(format, args...))
+}
+
+// Bounds of a plain GET.
+const (
+	getTimeout = 30 * time.Second
+	maxGetBody = 16 << 20
+)
+
+// get reads a small document from the server.
+func (r *runner) get(ctx context.Context, path string) (status int, serverHeader string, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, getTimeout)
+	defer cancel()
+	conn, err := r.pool.Get(ctx)
+	if err != nil {
+		return 0, "", nil, err
+	}
+	defer r.pool.Put(conn)
+	var headers []transport.Header
+	if r.config.APIKey != "" {
+		headers = append(headers, transport.Header{Name: "Authorization", Value: "Bearer " + r.config.APIKey})
+	}
+	if _, err := conn.Send(r.pool.Target().AppendRequest(nil, "GET", path, headers, nil)); err != nil {
+		return 0, "", nil, err
+	}
+	h, _, err := conn.ReadHeader()
+	if err != nil {
+		return 0, "", nil, err
+	}
+	buf := make([]byte, 16<<10)
+	for err == nil && len(body) < maxGetBody {
+		var n int
+		n, _, err = conn.ReadBody(buf)
+		body = append(body, buf[:n]...)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, "", nil, err
+	}
+	return h.StatusCode(), string(h.Server()), body, nil
+}

@@ -1,0 +1,104 @@
+// Package summary makes the figures of one load point out of its records: what
+// each metric means, its percentiles, throughput, and whether an objective was
+// met. Records go in one by one, and the server's own summary where there is
+// one; a Point comes out, whose JSON form is the one in result files. It is
+// pure: it knows no clock, no file and no network, and nothing of how the load
+// was made or is shown.
+package summary
+
+import (
+	"fmt"
+
+	"llmsim-bench/internal/wire"
+)
+
+// Point is the summary of one load point: of the requests of its measured
+// phase. What is not known is absent from its JSON form, never zero.
+type Point struct {
+	// OfferedRPS is the planned rate, in requests a second. A closed loop has a
+	// Concurrency instead.
+	OfferedRPS  float64 `json:"offered_rps,omitzero"`
+	Concurrency int     `json:"concurrency,omitzero"`
+	// DurationS is the length of the measured window in seconds.
+	DurationS float64 `json:"duration_s"`
+
+	// AchievedRPS is the number of requests that ended well inside the measured
+	// window, divided by its length. Requests sent during warm-up count when
+	// they end inside it, as those sent inside it don't when they end after it:
+	// a server that keeps up then achieves what was offered whatever its
+	// latency, and one that doesn't achieves what it can do, without the drain
+	// at the end. (Without warm-up the window starts on an idle server and
+	// achieves less by about one latency's worth of requests.)
+	AchievedRPS float64 `json:"achieved_rps"`
+	// OutputTokensPerS counts all output tokens of the same requests.
+	OutputTokensPerS float64 `json:"output_tokens_per_s"`
+
+	Accounting Accounting `json:"accounting"`
+	// FailureExamples holds the first error message of each kind of failure.
+	FailureExamples map[string]string `json:"failure_examples,omitempty"`
+	Health          Health            `json:"health,omitzero"`
+	// Lateness is nil where the server keeps no lag.
+	*Lateness
+
+	// Metrics holds latencies in milliseconds by name of the metric. The client
+	// column is over ok requests; DispatchDelay and SendDelay are over all that
+	// were sent. Metrics of one value a request are exact, ChunkGap and ITL
+	// have three significant digits.
+	Metrics map[string]wire.Columns `json:"metrics"`
+	// Histograms holds the client column of each metric as an HdrHistogram of
+	// nanoseconds in compressed V2 form, base64, so that runs can be merged.
+	Histograms map[string]string `json:"histograms"`
+
+	// Flags counts ok requests by the flag they carry.
+	Flags map[string]int64 `json:"flags,omitempty"`
+	// PromptTokenMismatches counts ok requests for which the server counted
+	// another number of prompt tokens than was asked for.
+	PromptTokenMismatches int64 `json:"prompt_token_mismatches,omitzero"`
+	// TokensFromEvents counts ok requests without a usage: each event counts as
+	// one token.
+	TokensFromEvents int64 `json:"tokens_from_events,omitzero"`
+	// TokensEstimated counts ok requests whose tokens had to be spread evenly
+	// over their events.
+	TokensEstimated int64 `json:"tokens_estimated,omitzero"`
+
+	SLO   []ObjectiveResult `json:"slo,omitempty"`
+	Notes []string          `json:"notes,omitempty"`
+}
+
+// Accounting says what became of every request that was due.
+type Accounting struct {
+	Scheduled    int64            `json:"scheduled"`
+	OK           int64            `json:"ok"`
+	Failed       int64            `json:"failed"`
+	Cancelled    int64            `json:"cancelled"`
+	Dropped      int64            `json:"dropped"` // never sent
+	Running      int64            `json:"running"`
+	FailedByKind map[string]int64 `json:"failed_by_kind,omitempty"`
+}
+
+// Check returns an error unless scheduled = ok + failed + cancelled + dropped +
+// running, and the kinds of failure add up to the failures.
+func (a Accounting) Check() error {
+	if sum := a.OK + a.Failed + a.Cancelled + a.Dropped + a.Running; sum != a.Scheduled {
+		return fmt.Errorf("%d scheduled, but %d ok + %d failed + %d cancelled + %d dropped + %d running = %d",
+			a.Scheduled, a.OK, a.Failed, a.Cancelled, a.Dropped, a.Running, sum)
+	}
+	var kinds int64
+	for _, n := range a.FailedByKind {
+		kinds += n
+	}
+	if kinds != a.Failed {
+		return fmt.Errorf("%d failed, but the kinds of failure add up to %d", a.Failed, kinds)
+	}
+	return nil
+}
+
+// disagreement compares the outcomes that records say with those the load
+// generator counted, and describes what differs; empty: nothing does.
+func (a Accounting) disagreement(counted Accounting) string {
+	if a.OK == counted.OK && a.Failed == counted.Failed && a.Cancelled == counted.Cancelled && a.Dropped == counted.Dropped {
+		return ""
+	}
+	return fmt.Sprintf("the records hold %d ok, %d failed, %d cancelled, %d dropped; the load generator counted %d, %d, %d, %d",
+		a.OK, a.Failed, a.Cancelled, a.Dropped, counted.OK, counted.Failed, counted.Cancelled, counted.Dropped)
+}
