@@ -29,6 +29,7 @@ import (
 	"github.com/shirou/gopsutil/v3/process"
 
 	"llmsim-bench/internal/hist"
+	"llmsim-bench/internal/sleep"
 	"llmsim-bench/internal/wire"
 )
 
@@ -225,8 +226,9 @@ func request(tokens int) string {
 		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-// readStreams opens all connections, then asks for all streams, and reads them
-// to their ends.
+// readStreams opens all connections, then asks for all streams, spread evenly
+// over the time between two tokens so that both programs get the same schedule,
+// and reads them to their ends.
 func readStreams(address string, l load) error {
 	conns := make([]net.Conn, l.streams)
 	for i := range conns {
@@ -240,7 +242,10 @@ func readStreams(address string, l load) error {
 	var readers sync.WaitGroup
 	errs := make([]error, l.streams)
 	ask := []byte(request(l.tokens))
+	clock := sleep.NewClock()
+	sleeper := sleep.New(clock)
 	for i, c := range conns {
+		sleeper.Until(int64(i) * int64(itl) / int64(l.streams))
 		if _, err := c.Write(ask); err != nil {
 			return err
 		}
