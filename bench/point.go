@@ -80,13 +80,10 @@ func (r *runner) measure(ctx context.Context, index int, l Load) (summary.Point,
 	if end <= start {
 		return summary.Point{}, false, nil
 	}
-	counted := result.Phases[load.PhaseMeasure]
+	counted := result.Phases[record.PhaseMeasure]
 	point, err := collector.Point(summary.Conditions{
 		OfferedRPS: l.Rate, Concurrency: l.Concurrency, Start: start, End: end,
-		Accounting: summary.Accounting{
-			Scheduled: counted.Scheduled, OK: counted.OK, Failed: counted.Failed, Cancelled: counted.Cancelled,
-			Dropped: counted.Dropped, Running: counted.Running, FailedByKind: counted.FailedByKind,
-		},
+		Accounting: counted,
 	})
 	if err != nil {
 		return summary.Point{}, false, err
@@ -154,10 +151,10 @@ func (r *runner) showProgress(d *load.Dispatcher, l Load, window load.Window) (s
 			case <-tick.C:
 			}
 			elapsed := time.Duration(r.clock.Now() - began)
-			phase := load.PhaseMeasure
+			phase := record.PhaseMeasure
 			switch {
 			case elapsed < window.Warmup:
-				phase = load.PhaseWarmup
+				phase = record.PhaseWarmup
 			case elapsed > window.End():
 				phase = "drain"
 			}
@@ -180,7 +177,7 @@ const (
 // last of them may have ended here a moment before the server counts it.
 func (r *runner) readBack(ctx context.Context, point *summary.Point) error {
 	ctx = context.WithoutCancel(ctx) // after Ctrl-C the account is still wanted
-	path := "/metrics/summary?phase=" + url.QueryEscape(r.sender.Run+"/"+load.PhaseMeasure)
+	path := "/metrics/summary?phase=" + url.QueryEscape(r.sender.Run+"/"+record.PhaseMeasure)
 	for try := 1; ; try++ {
 		status, _, body, err := r.get(ctx, path)
 		if err != nil {

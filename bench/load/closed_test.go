@@ -62,9 +62,9 @@ func TestClosedLoopKeepsItsUsersBusy(t *testing.T) {
 			if r.Dispatch != r.Sched {
 				t.Errorf("request %d was scheduled at %d and dispatched at %d", r.ID, r.Sched, r.Dispatch)
 			}
-			phase := PhaseMeasure
+			phase := record.PhaseMeasure
 			if time.Duration(r.Sched-b.result.Start) < time.Second {
-				phase = PhaseWarmup
+				phase = record.PhaseWarmup
 			}
 			if r.Phase != phase || time.Duration(r.Sched-b.result.Start) >= 3*time.Second {
 				t.Errorf("request %d, scheduled at %d, is in phase %s", r.ID, r.Sched, r.Phase)

@@ -57,14 +57,14 @@ type Result struct {
 	// Start is the instant from which due times count.
 	Start record.Instant
 	// Phases holds the accounting by phase.
-	Phases map[string]Accounting
+	Phases map[string]record.Accounting
 }
 
 // Total sums the accounting of all phases.
-func (r Result) Total() Accounting {
-	var sum Accounting
+func (r Result) Total() record.Accounting {
+	var sum record.Accounting
 	for _, a := range r.Phases {
-		sum.add(a)
+		sum.Add(a)
 	}
 	return sum
 }
@@ -112,12 +112,15 @@ func (d *Dispatcher) Run(ctx context.Context) (Result, error) {
 	}()
 	d.ledger.deliver(deliverTo)
 	result := Result{Start: record.Instant(d.start), Phases: d.ledger.snapshot()}
-	return result, result.Total().Check()
+	if err := result.Total().Check(); err != nil {
+		return result, fmt.Errorf("load: the accounting does not add up: %w", err)
+	}
+	return result, nil
 }
 
 // Progress returns the accounting so far. It may be called at any time, from any
 // goroutine.
-func (d *Dispatcher) Progress() Accounting {
+func (d *Dispatcher) Progress() record.Accounting {
 	return Result{Phases: d.ledger.snapshot()}.Total()
 }
 

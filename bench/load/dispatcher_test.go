@@ -156,9 +156,9 @@ func TestRequestsGoOutOnTimeWhateverEarlierOnesDo(t *testing.T) {
 			if r.ID != i || r.Sched != sched || r.Dispatch != sched || r.Slot != sched {
 				t.Fatalf("request %d: %+v, want it dispatched at %d", i, r, sched)
 			}
-			phase := PhaseMeasure
+			phase := record.PhaseMeasure
 			if due < 4*time.Second {
-				phase = PhaseWarmup
+				phase = record.PhaseWarmup
 			}
 			if r.Phase != phase {
 				t.Fatalf("request due at %v is in phase %s, want %s", due, r.Phase, phase)
@@ -171,7 +171,7 @@ func TestRequestsGoOutOnTimeWhateverEarlierOnesDo(t *testing.T) {
 		if total.Scheduled != int64(len(b.records)) || total.OK != total.Scheduled || total.Dispatched != total.Scheduled {
 			t.Errorf("%d records and %+v", len(b.records), total)
 		}
-		if w, m := b.result.Phases[PhaseWarmup], b.result.Phases[PhaseMeasure]; w.OK == 0 || m.OK == 0 || w.OK+m.OK != total.OK {
+		if w, m := b.result.Phases[record.PhaseWarmup], b.result.Phases[record.PhaseMeasure]; w.OK == 0 || m.OK == 0 || w.OK+m.OK != total.OK {
 			t.Errorf("%d ok in warm-up and %d measured, of %d", w.OK, m.OK, total.OK)
 		}
 	})
@@ -232,7 +232,7 @@ func TestAnUnknownOutcomeIsADefect(t *testing.T) {
 			Source: open(every(time.Second, 3), 3*time.Second),
 			Do:     func(context.Context, *Job, *record.Request) {},
 		})
-		if b.err == nil || !strings.Contains(b.err.Error(), "3 requests were scheduled") {
+		if b.err == nil || !strings.Contains(b.err.Error(), "3 scheduled") {
 			t.Errorf("error %v, want that of the accounting", b.err)
 		}
 	})
@@ -248,7 +248,7 @@ func TestProgressIsReadWhileRunning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		progress := make(chan Accounting, 1)
+		progress := make(chan record.Accounting, 1)
 		time.AfterFunc(2200*time.Millisecond, func() { progress <- d.Progress() })
 		if _, err := d.Run(t.Context()); err != nil {
 			t.Fatal(err)

@@ -133,10 +133,10 @@ func TestIdentityHoldsWhereverARunIsCut(t *testing.T) {
 			}
 			got := b.result.Total()
 			ids := make(map[int64]bool)
-			var counted Accounting
+			var counted record.Accounting
 			for _, r := range b.records {
 				ids[r.ID] = true
-				counted.ended(r)
+				counted.Count(r)
 			}
 			if int64(len(ids)) != got.Scheduled || got.Running != 0 {
 				t.Errorf("seed %d: %d different requests have a record, of %d scheduled, and %d run", seed, len(ids), got.Scheduled, got.Running)

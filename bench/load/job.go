@@ -6,12 +6,6 @@ import (
 	"llmsim-bench/bench/record"
 )
 
-// Phases of a run.
-const (
-	PhaseWarmup  = "warmup"
-	PhaseMeasure = "measure"
-)
-
 // Job is one request that is to be made.
 type Job struct {
 	ID           int64
@@ -64,9 +58,9 @@ func (w Window) End() time.Duration { return w.Warmup + w.Measure }
 
 func (w Window) phase(due time.Duration) string {
 	if due < w.Warmup {
-		return PhaseWarmup
+		return record.PhaseWarmup
 	}
-	return PhaseMeasure
+	return record.PhaseMeasure
 }
 
 // job makes the request that is due, with the prompt of its own number.

@@ -18,7 +18,7 @@ type ending struct {
 // without bound until it is taken, so that a slow taker delays no request.
 type ledger struct {
 	mu      sync.Mutex
-	phases  map[string]*Accounting
+	phases  map[string]*record.Accounting
 	endings []ending          // not yet taken by the dispatcher
 	records []*record.Request // not yet delivered
 	closed  bool
@@ -27,13 +27,13 @@ type ledger struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{phases: make(map[string]*Accounting), delivery: make(chan struct{}, 1)}
+	return &ledger{phases: make(map[string]*record.Accounting), delivery: make(chan struct{}, 1)}
 }
 
-func (l *ledger) phase(name string) *Accounting {
+func (l *ledger) phase(name string) *record.Accounting {
 	a := l.phases[name]
 	if a == nil {
-		a = &Accounting{}
+		a = &record.Accounting{}
 		l.phases[name] = a
 	}
 	return a
@@ -67,7 +67,7 @@ func (l *ledger) end(rec *record.Request, at time.Duration) {
 	}
 	a := l.phase(rec.Phase)
 	a.Running--
-	a.ended(rec)
+	a.Count(rec)
 	l.endings = append(l.endings, ending{rec, at})
 	l.records = append(l.records, rec)
 	l.mu.Unlock()
@@ -127,12 +127,12 @@ func (l *ledger) deliver(deliverTo func(*record.Request)) {
 }
 
 // snapshot returns the accounting by phase.
-func (l *ledger) snapshot() map[string]Accounting {
+func (l *ledger) snapshot() map[string]record.Accounting {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	phases := make(map[string]Accounting, len(l.phases))
+	phases := make(map[string]record.Accounting, len(l.phases))
 	for name, a := range l.phases {
-		phases[name] = a.clone()
+		phases[name] = a.Clone()
 	}
 	return phases
 }

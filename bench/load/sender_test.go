@@ -73,7 +73,7 @@ func senderTo(t *testing.T, address string) *Sender {
 
 func sendOne(ctx context.Context, s *Sender) *record.Request {
 	rec := record.New()
-	s.Send(ctx, &Job{Prompt: []byte("hi"), OutputTokens: 3, Phase: PhaseMeasure}, rec)
+	s.Send(ctx, &Job{Prompt: []byte("hi"), OutputTokens: 3, Phase: record.PhaseMeasure}, rec)
 	return rec
 }
 
@@ -360,7 +360,7 @@ func TestRequest(t *testing.T) {
 
 	s.APIKey, s.Simulator, s.Run = "key", true, "run-1"
 	s.Extensions = openai.Extensions{StreamUsage: true, IgnoreEOS: true}
-	job := Job{Prompt: []byte("hi"), OutputTokens: 3, Phase: PhaseWarmup}
+	job := Job{Prompt: []byte("hi"), OutputTokens: 3, Phase: record.PhaseWarmup}
 	s.Prepare(&job)
 	job.Prompt = []byte("too late")
 	s.Send(t.Context(), &job, record.New())

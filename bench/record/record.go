@@ -19,6 +19,12 @@ const Unset Instant = math.MinInt64
 // IsZero reports whether the instant never came; JSON leaves such a one out.
 func (i Instant) IsZero() bool { return i == Unset }
 
+// Phases of a load point. Only what is due in the measured one is summarised.
+const (
+	PhaseWarmup  = "warmup"
+	PhaseMeasure = "measure"
+)
+
 // Outcomes of a request.
 const (
 	OK        = "ok"

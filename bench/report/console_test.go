@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"llmsim-bench/bench/record"
 	"llmsim-bench/bench/report"
 	"llmsim-bench/bench/summary"
 	"llmsim-bench/internal/hist"
@@ -37,7 +38,7 @@ func health(t *testing.T, verdict string, reasons ...string) summary.Health {
 func quiet(t *testing.T) summary.Point {
 	return summary.Point{
 		OfferedRPS: 20, DurationS: 5, AchievedRPS: 19.8, OutputTokensPerS: 1267.2,
-		Accounting: summary.Accounting{Scheduled: 103, OK: 103},
+		Accounting: record.Accounting{Scheduled: 103, OK: 103},
 		Health:     health(t, "ok"),
 		Lateness:   &summary.Lateness{LagP99MS: 0.21, LagEnvelopeMS: 5},
 		Metrics: map[string]wire.Columns{
@@ -56,7 +57,7 @@ func overloaded(t *testing.T) summary.Point {
 	measured := 1830.0
 	p := quiet(t)
 	p.OfferedRPS, p.AchievedRPS = 312.5, 41.25
-	p.Accounting = summary.Accounting{
+	p.Accounting = record.Accounting{
 		Scheduled: 1540, OK: 200, Failed: 1300, Cancelled: 30, Running: 10,
 		FailedByKind: map[string]int64{"timeout": 1200, "http_5xx": 100},
 	}

@@ -10,9 +10,6 @@ import (
 	"llmsim-bench/internal/wire"
 )
 
-// Measure is the phase whose requests are summarised.
-const Measure = "measure"
-
 // A Collector gathers the records of one load point. It is not safe for
 // concurrent use.
 type Collector struct {
@@ -20,8 +17,8 @@ type Collector struct {
 	events map[string]*hist.Duration // by name of a per-event metric
 	delays map[string][]int64        // ns, beside the values of a headline metric
 
-	completions []completion // of every phase
-	tally       Accounting   // what the measured records say; no scheduled, no running
+	completions []completion      // of every phase
+	tally       record.Accounting // what the measured records say; no scheduled, no running
 	examples    map[string]string
 	flags       map[string]int64
 
@@ -55,7 +52,7 @@ func (c *Collector) Add(r *record.Request) {
 	if r.Outcome == record.OK {
 		c.completions = append(c.completions, completion{r.End, r.OutputTokens})
 	}
-	if r.Phase != Measure {
+	if r.Phase != record.PhaseMeasure {
 		return
 	}
 	c.count(r)
@@ -130,7 +127,7 @@ type Conditions struct {
 	// Start and End bound the measured window. End is the planned one, or the
 	// moment the run was cut short.
 	Start, End record.Instant
-	Accounting Accounting
+	Accounting record.Accounting
 }
 
 // Point summarises what was added. It fails where the window has no length: a
@@ -155,7 +152,7 @@ func (c *Collector) Point(under Conditions) (Point, error) {
 	if err := c.summarise(&p); err != nil {
 		return Point{}, err
 	}
-	if note := c.tally.disagreement(under.Accounting); note != "" {
+	if note := disagreement(c.tally, under.Accounting); note != "" {
 		p.Notes = append(p.Notes, note)
 	}
 	return p, nil

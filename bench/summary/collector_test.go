@@ -20,7 +20,7 @@ const ms = 1_000_000
 // metric differs from every other.
 func request(sched record.Instant) *record.Request {
 	r := record.New()
-	r.Phase, r.Outcome = summary.Measure, record.OK
+	r.Phase, r.Outcome = record.PhaseMeasure, record.OK
 	r.Sched = sched
 	r.Dispatch = sched + 1*ms
 	r.Slot = sched + 3*ms
@@ -53,7 +53,7 @@ func point(t *testing.T, under summary.Conditions, records ...*record.Request) s
 func second(n float64) record.Instant { return record.Instant(n * 1e9) }
 
 func oneSecond(ok int64) summary.Conditions {
-	return summary.Conditions{OfferedRPS: 1, End: second(1), Accounting: summary.Accounting{Scheduled: ok, OK: ok}}
+	return summary.Conditions{OfferedRPS: 1, End: second(1), Accounting: record.Accounting{Scheduled: ok, OK: ok}}
 }
 
 func TestEachMetricIsWhatItsDefinitionSays(t *testing.T) {
@@ -127,7 +127,7 @@ func TestWhoCountsForWhat(t *testing.T) {
 	again.Outcome, again.Kind, again.Error = record.Failed, record.KindTimeout, "no answer within 2s"
 
 	dropped := record.New()
-	dropped.Phase, dropped.Outcome = summary.Measure, record.Dropped
+	dropped.Phase, dropped.Outcome = record.PhaseMeasure, record.Dropped
 	dropped.Sched, dropped.Dispatch = 0, 1*ms
 
 	odd := request(second(0.2))
@@ -138,7 +138,7 @@ func TestWhoCountsForWhat(t *testing.T) {
 
 	p := point(t, summary.Conditions{
 		OfferedRPS: 5, End: second(1),
-		Accounting: summary.Accounting{Scheduled: 5, OK: 2, Failed: 2, Dropped: 1},
+		Accounting: record.Accounting{Scheduled: 5, OK: 2, Failed: 2, Dropped: 1},
 	}, warmup, failed, again, dropped, odd, request(second(0.3)))
 
 	count := func(metric string) int64 { return p.Metrics[metric].Client.Count }
@@ -246,7 +246,7 @@ func TestObservedPairsValuesWithTheClientsOwnDelay(t *testing.T) {
 
 func drawRequest(t *rapid.T) *record.Request {
 	r := record.New()
-	r.Phase = rapid.SampledFrom([]string{"warmup", summary.Measure}).Draw(t, "phase")
+	r.Phase = rapid.SampledFrom([]string{"warmup", record.PhaseMeasure}).Draw(t, "phase")
 	r.Outcome = rapid.SampledFrom([]string{record.OK, record.Failed, record.Cancelled, record.Dropped}).Draw(t, "outcome")
 	r.OutputTokens = rapid.IntRange(0, 50).Draw(t, "tokens")
 	at := record.Instant(rapid.Int64Range(0, 9e9).Draw(t, "sched"))
@@ -286,7 +286,7 @@ func TestPropertiesOfAnyRecords(t *testing.T) {
 		var weights int64
 		var latest, earliest int64 = 0, math.MaxInt64
 		for _, r := range records {
-			if r.Phase != summary.Measure || r.Outcome != record.OK {
+			if r.Phase != record.PhaseMeasure || r.Outcome != record.OK {
 				continue
 			}
 			var tokens float64

@@ -9,6 +9,7 @@ package summary
 import (
 	"fmt"
 
+	"llmsim-bench/bench/record"
 	"llmsim-bench/internal/wire"
 )
 
@@ -33,7 +34,7 @@ type Point struct {
 	// OutputTokensPerS counts all output tokens of the same requests.
 	OutputTokensPerS float64 `json:"output_tokens_per_s"`
 
-	Accounting Accounting `json:"accounting"`
+	Accounting record.Accounting `json:"accounting"`
 	// FailureExamples holds the first error message of each kind of failure.
 	FailureExamples map[string]string `json:"failure_examples,omitempty"`
 	Health          Health            `json:"health,omitzero"`
@@ -65,37 +66,9 @@ type Point struct {
 	Notes []string          `json:"notes,omitempty"`
 }
 
-// Accounting says what became of every request that was due.
-type Accounting struct {
-	Scheduled    int64            `json:"scheduled"`
-	OK           int64            `json:"ok"`
-	Failed       int64            `json:"failed"`
-	Cancelled    int64            `json:"cancelled"`
-	Dropped      int64            `json:"dropped"` // never sent
-	Running      int64            `json:"running"`
-	FailedByKind map[string]int64 `json:"failed_by_kind,omitempty"`
-}
-
-// Check returns an error unless scheduled = ok + failed + cancelled + dropped +
-// running, and the kinds of failure add up to the failures.
-func (a Accounting) Check() error {
-	if sum := a.OK + a.Failed + a.Cancelled + a.Dropped + a.Running; sum != a.Scheduled {
-		return fmt.Errorf("%d scheduled, but %d ok + %d failed + %d cancelled + %d dropped + %d running = %d",
-			a.Scheduled, a.OK, a.Failed, a.Cancelled, a.Dropped, a.Running, sum)
-	}
-	var kinds int64
-	for _, n := range a.FailedByKind {
-		kinds += n
-	}
-	if kinds != a.Failed {
-		return fmt.Errorf("%d failed, but the kinds of failure add up to %d", a.Failed, kinds)
-	}
-	return nil
-}
-
 // disagreement compares the outcomes that records say with those the load
 // generator counted, and describes what differs; empty: nothing does.
-func (a Accounting) disagreement(counted Accounting) string {
+func disagreement(a, counted record.Accounting) string {
 	if a.OK == counted.OK && a.Failed == counted.Failed && a.Cancelled == counted.Cancelled && a.Dropped == counted.Dropped {
 		return ""
 	}

@@ -37,12 +37,6 @@ func (d *Duration) Record(ns, n int64) {
 // Count returns how many values were recorded.
 func (d *Duration) Count() int64 { return d.h.TotalCount() }
 
-// Merge adds every value of other.
-func (d *Duration) Merge(other *Duration) {
-	d.h.Merge(other.h)
-	d.sum += other.sum
-}
-
 // Stats summarises what was recorded.
 func (d *Duration) Stats() Stats {
 	n := d.h.TotalCount()

@@ -51,7 +51,7 @@ type answer struct {
 // run answers on the connection and reports whether it can take another request.
 func (a *answer) run() bool {
 	if a.streamed {
-		if _, err := a.peer.Send(a.responseHead(-1)); err != nil {
+		if _, err := a.peer.Send(a.streamHead()); err != nil {
 			a.end(abortReason(err))
 			return false
 		}
@@ -239,23 +239,34 @@ func (a *answer) whole() []byte {
 	return append(a.responseHead(len(body)), body...)
 }
 
-// responseHead renders status line and headers; length < 0: a stream.
+// Lengths of a body that fasthttp's headers have no number for.
+const (
+	lengthChunked    = -1
+	lengthUntilClose = -2
+)
+
+// responseHead renders status line and headers for a body of this length.
 func (a *answer) responseHead(length int) []byte {
 	var h fasthttp.ResponseHeader
 	h.SetServer(wire.ServerName)
-	h.SetContentType("application/json")
 	h.SetContentLength(length)
+	h.SetContentType("application/json")
 	if a.streamed {
 		h.SetContentType("text/event-stream; charset=utf-8")
 		h.Set("Cache-Control", "no-cache")
-		if a.framing == untilClose {
-			h.SetContentLength(-2) // identity: ends with the connection
-		}
 	}
 	if !a.keepAlive {
 		h.SetConnectionClose()
 	}
 	return h.Header()
+}
+
+// streamHead is the responseHead of a stream.
+func (a *answer) streamHead() []byte {
+	if a.framing == untilClose {
+		return a.responseHead(lengthUntilClose)
+	}
+	return a.responseHead(lengthChunked)
 }
 
 // lastDue is when the answer's last token was due; a request pipelined behind

@@ -198,6 +198,9 @@ func (r *chatRequest) includeUsage() bool {
 // generation is what the generator needs of the request.
 func (r *chatRequest) generation() llm.Request {
 	g := llm.Request{MaxTokens: r.limit(), Seed: r.Seed}
+	if r.MinTokens != nil {
+		g.MinTokens = *r.MinTokens
+	}
 	for _, m := range r.Messages {
 		g.Messages = append(g.Messages, llm.Message{Role: m.Role, Text: string(m.Content)})
 	}

@@ -31,6 +31,9 @@ type Request struct {
 	Messages []Message
 	// MaxTokens is how many tokens to answer with; 0: not given.
 	MaxTokens int
+	// MinTokens is how many tokens to answer with at least; it matters where
+	// MaxTokens is not given.
+	MinTokens int
 	// Seed, where given, takes the place of the generator's.
 	Seed *int64
 }
@@ -48,22 +51,24 @@ func NewGenerator(o Options) *Generator {
 
 // Generate plans the answer to r: exactly MaxTokens tokens that end for
 // "length", or, where it is not given, the default number of tokens (fewer
-// where the context has less room) that end with "stop". A request that the
-// context cannot hold is a *ContextError, known before any answer is made.
+// where the context has less room, MinTokens where that is more) that end with
+// "stop". A request that the context cannot hold is a *ContextError, known
+// before any answer is made.
 func (g *Generator) Generate(r Request) (*plan.Plan, error) {
 	if r.MaxTokens < 0 {
 		return nil, fmt.Errorf("max tokens is %d, must be 1 or more, or 0 for the default", r.MaxTokens)
 	}
+	asked := max(r.MaxTokens, r.MinTokens)
 	prompt := g.promptIDs(r.Messages)
 	room := g.options.ContextLength - len(prompt)
-	if room < max(r.MaxTokens, 1) {
+	if room < max(asked, 1) {
 		return nil, &ContextError{
-			PromptTokens: len(prompt), MaxTokens: r.MaxTokens, ContextLength: g.options.ContextLength,
+			PromptTokens: len(prompt), MaxTokens: asked, ContextLength: g.options.ContextLength,
 		}
 	}
 	length, reason := r.MaxTokens, "length"
 	if length == 0 {
-		length, reason = min(g.options.DefaultOutputTokens, room), "stop"
+		length, reason = max(min(g.options.DefaultOutputTokens, room), r.MinTokens), "stop"
 	}
 	seed := g.options.Seed
 	if r.Seed != nil {

@@ -204,3 +204,17 @@ func BenchmarkGenerate(b *testing.B) {
 		}
 	}
 }
+
+func TestMinTokensLengthensADefaultAnswer(t *testing.T) {
+	g := NewGenerator(Options{ContextLength: 1000})
+	for _, c := range []struct{ max, min, want int }{{0, 10, DefaultOutputTokens}, {0, 200, 200}, {50, 20, 50}} {
+		p, err := g.Generate(Request{Messages: []Message{{"user", "hi"}}, MaxTokens: c.max, MinTokens: c.min})
+		if err != nil || p.OutputTokens() != c.want {
+			t.Errorf("max %d, min %d: %d tokens, %v; want %d", c.max, c.min, p.OutputTokens(), err, c.want)
+		}
+	}
+	var tooLong *ContextError
+	if _, err := g.Generate(Request{Messages: []Message{{"user", "hi"}}, MinTokens: 1000}); !errors.As(err, &tooLong) {
+		t.Errorf("min tokens past the context: %v", err)
+	}
+}

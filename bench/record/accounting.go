@@ -1,30 +1,28 @@
-package load
+package record
 
 import (
 	"fmt"
 	"maps"
-
-	"llmsim-bench/bench/record"
 )
 
-// Accounting says what became of the requests that came due.
+// Accounting says what became of every request that came due.
 type Accounting struct {
-	Scheduled  int64 // came due
-	Dispatched int64 // of these, had their goroutine run
-	OK         int64
-	Failed     int64
-	Cancelled  int64
-	Dropped    int64 // never sent
-	Running    int64 // not ended
-	// FailedByKind divides Failed by record.Request.Kind.
-	FailedByKind map[string]int64
+	Scheduled  int64 `json:"scheduled"`  // came due
+	Dispatched int64 `json:"dispatched"` // of these, had their goroutine run
+	OK         int64 `json:"ok"`
+	Failed     int64 `json:"failed"`
+	Cancelled  int64 `json:"cancelled"`
+	Dropped    int64 `json:"dropped"` // never sent
+	Running    int64 `json:"running"` // not ended
+	// FailedByKind divides Failed by Request.Kind.
+	FailedByKind map[string]int64 `json:"failed_by_kind,omitempty"`
 }
 
 // Check verifies the accounting identity, scheduled = ok + failed + cancelled +
 // dropped + running, and that the kinds of failure add up to the failures.
 func (a Accounting) Check() error {
 	if sum := a.OK + a.Failed + a.Cancelled + a.Dropped + a.Running; sum != a.Scheduled {
-		return fmt.Errorf("load: the accounting does not add up: %d requests were scheduled, but %d ok + %d failed + %d cancelled + %d dropped + %d running = %d",
+		return fmt.Errorf("%d scheduled, but %d ok + %d failed + %d cancelled + %d dropped + %d running = %d",
 			a.Scheduled, a.OK, a.Failed, a.Cancelled, a.Dropped, a.Running, sum)
 	}
 	var kinds int64
@@ -32,22 +30,22 @@ func (a Accounting) Check() error {
 		kinds += n
 	}
 	if kinds != a.Failed {
-		return fmt.Errorf("load: the accounting does not add up: %d requests failed, but %d by kind: %v", a.Failed, kinds, a.FailedByKind)
+		return fmt.Errorf("%d failed, but the kinds of failure add up to %d: %v", a.Failed, kinds, a.FailedByKind)
 	}
 	return nil
 }
 
-// ended counts what became of one request. An outcome that is none breaks the
+// Count counts what became of one request. An outcome that is none breaks the
 // identity, which is how it is found.
-func (a *Accounting) ended(rec *record.Request) {
+func (a *Accounting) Count(rec *Request) {
 	switch rec.Outcome {
-	case record.OK:
+	case OK:
 		a.OK++
-	case record.Cancelled:
+	case Cancelled:
 		a.Cancelled++
-	case record.Dropped:
+	case Dropped:
 		a.Dropped++
-	case record.Failed:
+	case Failed:
 		a.Failed++
 		if a.FailedByKind == nil {
 			a.FailedByKind = make(map[string]int64)
@@ -56,8 +54,8 @@ func (a *Accounting) ended(rec *record.Request) {
 	}
 }
 
-// add adds the counts of o.
-func (a *Accounting) add(o Accounting) {
+// Add adds the counts of o.
+func (a *Accounting) Add(o Accounting) {
 	a.Scheduled += o.Scheduled
 	a.Dispatched += o.Dispatched
 	a.OK += o.OK
@@ -73,8 +71,8 @@ func (a *Accounting) add(o Accounting) {
 	}
 }
 
-// clone returns a copy that shares nothing with a.
-func (a Accounting) clone() Accounting {
+// Clone returns a copy that shares nothing with a.
+func (a Accounting) Clone() Accounting {
 	a.FailedByKind = maps.Clone(a.FailedByKind)
 	return a
 }
