@@ -166,4 +166,3 @@ func TestPlainRoutes(t *testing.T) {
 		t.Errorf("%d requests counted after a reset, want 0", n)
 	}
 }
-
