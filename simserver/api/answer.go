@@ -69,6 +69,11 @@ func (a *answer) run() bool {
 		a.end(abortReason(a.err))
 		return false
 	}
+	// Whoever has read the end of an answer finds it in the metrics: it is
+	// counted before the end is sent, unless tokens still wait for their reader.
+	if a.peer.Drained() {
+		a.end("")
+	}
 	if err := a.finish(); err != nil {
 		a.end(a.server.abortReason(err))
 		return false
@@ -88,7 +93,7 @@ func (a *answer) finish() error {
 	return a.peer.Flush(a.server.config.SlowReaderTimeout)
 }
 
-// end hands the request's account to the metrics.
+// end hands the request's account to the metrics; only the first call counts.
 func (a *answer) end(aborted string) {
 	outcome := metrics.Outcome{Aborted: aborted, Arrival: a.request.Arrival, Streamed: a.streamed}
 	for _, t := range a.request.Timelines {

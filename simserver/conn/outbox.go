@@ -103,6 +103,14 @@ func (o *outbox) send() {
 	o.mu.Unlock()
 }
 
+// Drained reports whether the kernel has taken all that was sent.
+func (c *Conn) Drained() bool {
+	o := &c.outbox
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.sending && o.failed == nil
+}
+
 // Flush blocks until the kernel has taken all that was sent, for at most limit.
 func (c *Conn) Flush(limit time.Duration) error {
 	o := &c.outbox
