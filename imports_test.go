@@ -17,7 +17,12 @@ import (
 // here is a mistake: either it belongs elsewhere, or this list must say what it
 // is for.
 var allowedImports = map[string][]string{
-	".": {"bench", "bench/report", "bench/summary", "simserver", "simserver/config"},
+	".": {"bench", "bench/report", "bench/summary", "simserver", "simserver/config", "experiments/simulate"},
+
+	"experiments/simulate": {
+		"bench", "bench/load", "bench/record", "bench/report", "bench/summary",
+		"simserver", "simserver/config", "simserver/engine", "simserver/eventlog", "simserver/sched", "simserver/virtual",
+	},
 
 	"bench": {
 		"bench/arrival", "bench/health", "bench/load", "bench/openai", "bench/record", "bench/report",
@@ -37,16 +42,19 @@ var allowedImports = map[string][]string{
 	"bench/report":  {"bench/summary"},
 
 	"simserver": {
-		"simserver/api", "simserver/config", "simserver/engine", "simserver/llm", "simserver/metrics",
+		"simserver/api", "simserver/config", "simserver/conn", "simserver/engine", "simserver/eventlog", "simserver/llm", "simserver/metrics", "simserver/sched",
 	},
-	"simserver/plan":    {},
-	"simserver/llm":     {"simserver/plan"},
-	"simserver/engine":  {"simserver/plan"},
-	"simserver/conn":    {},
-	"simserver/api":     {"simserver/plan", "simserver/llm", "simserver/engine", "simserver/conn", "simserver/metrics"},
-	"simserver/metrics": {},
-	"simserver/config":  {},
-	"simserver/simtest": {"simserver", "simserver/config"},
+	"simserver/plan":     {},
+	"simserver/llm":      {"simserver/plan"},
+	"simserver/sched":    {},
+	"simserver/engine":   {"simserver/plan", "simserver/sched"},
+	"simserver/virtual":  {"simserver/engine", "simserver/sched", "simserver/plan"},
+	"simserver/eventlog": {"simserver/engine", "simserver/virtual", "simserver/sched"},
+	"simserver/conn":     {},
+	"simserver/api":      {"simserver/plan", "simserver/llm", "simserver/engine", "simserver/conn", "simserver/metrics"},
+	"simserver/metrics":  {},
+	"simserver/config":   {},
+	"simserver/simtest":  {"simserver", "simserver/config"},
 
 	"internal/sleep": {},
 	"internal/hist":  {},

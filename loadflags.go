@@ -39,27 +39,54 @@ const (
 // defaultModel is what is benchmarked on the bundled simulator.
 const defaultModel = "sim-fixed"
 
+// loadFlags are the flags of commands that put load on a server.
 func loadFlags() []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		&cli.StringFlag{
 			Name: flagURL, EnvVars: []string{"LLMSIM_BENCH_URL"},
 			Usage: "base `URL` of the server, such as http://host:8000/v1; without it the bundled simulator is started",
 		},
 		&cli.StringFlag{Name: flagModel, Usage: "model `NAME`; may be left out where the server has one (bundled simulator: " + defaultModel + ")"},
 		&cli.StringFlag{Name: flagAPIKey, EnvVars: []string{"OPENAI_API_KEY"}, Usage: "`KEY` sent as a bearer token to --url"},
+		&cli.IntFlag{Name: flagMaxInFlight, Usage: "most requests running at once; waiting counts as latency (0: no cap)"},
+		&cli.DurationFlag{Name: flagTimeout, Value: 5 * time.Minute, Usage: "most time for one request (0: no bound)"},
+		&cli.BoolFlag{Name: flagIgnoreEOS, Usage: "ask for exactly --output-tokens (ignore_eos); servers known to take it get it anyway"},
+		&cli.Int64Flag{Name: flagMaxFailures, Value: -1, DefaultText: "all of them", Usage: "failed requests above this `N` give exit code 3"},
+		&cli.StringFlag{Name: flagRecords, Usage: "write a record a request to this JSON Lines `FILE`"},
+	}, workloadFlags()...)
+}
+
+// workloadFlags say what is asked and what is shown; they hold in virtual time too.
+func workloadFlags() []cli.Flag {
+	return []cli.Flag{
 		&cli.DurationFlag{Name: flagDuration, Value: 10 * time.Second, Usage: "how long each load is measured"},
 		&cli.DurationFlag{Name: flagWarmup, Value: 2 * time.Second, Usage: "how long each load runs before it is measured"},
 		&cli.IntFlag{Name: flagPromptTokens, Value: 512, Usage: "tokens of each prompt, exactly, by the server's count"},
 		&cli.IntFlag{Name: flagOutputTokens, Value: 64, Usage: "tokens asked for in each answer (max_tokens)"},
-		&cli.IntFlag{Name: flagMaxInFlight, Usage: "most requests running at once; waiting counts as latency (0: no cap)"},
-		&cli.DurationFlag{Name: flagTimeout, Value: 5 * time.Minute, Usage: "most time for one request (0: no bound)"},
 		&cli.Uint64Flag{Name: flagSeed, Value: 1, Usage: "draws arrivals and prompts"},
-		&cli.BoolFlag{Name: flagIgnoreEOS, Usage: "ask for exactly --output-tokens (ignore_eos); servers known to take it get it anyway"},
 		&cli.StringSliceFlag{Name: flagSLO, Usage: "objective such as ttft_p99=200ms; may be repeated or separated by commas"},
-		&cli.Int64Flag{Name: flagMaxFailures, Value: -1, DefaultText: "all of them", Usage: "failed requests above this `N` give exit code 3"},
 		&cli.StringFlag{Name: flagOut, Usage: "write the result to this JSON `FILE`"},
-		&cli.StringFlag{Name: flagRecords, Usage: "write a record a request to this JSON Lines `FILE`"},
 		&cli.BoolFlag{Name: flagQuiet, Usage: "print no table and no progress"},
+	}
+}
+
+// parseSLO reads --slo; nil where it is not given.
+func parseSLO(c *cli.Context) (summary.SLO, error) {
+	if !c.IsSet(flagSLO) {
+		return nil, nil
+	}
+	slo, err := summary.ParseSLO(strings.Join(c.StringSlice(flagSLO), ","))
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", flagSLO, err)
+	}
+	return slo, nil
+}
+
+// workloadOf reads what workloadFlags say.
+func workloadOf(c *cli.Context, loads []bench.Load) bench.Workload {
+	return bench.Workload{
+		Loads: loads, Duration: c.Duration(flagDuration), Warmup: c.Duration(flagWarmup),
+		PromptTokens: c.Int(flagPromptTokens), OutputTokens: c.Int(flagOutputTokens), Seed: c.Uint64(flagSeed),
 	}
 }
 
@@ -69,20 +96,15 @@ func benchmark(c *cli.Context, loads []bench.Load) error {
 	if c.Args().Present() {
 		return fmt.Errorf("%s takes no arguments, got %q", c.Command.Name, c.Args().First())
 	}
-	var slo summary.SLO
-	if c.IsSet(flagSLO) {
-		var err error
-		if slo, err = summary.ParseSLO(strings.Join(c.StringSlice(flagSLO), ",")); err != nil {
-			return fmt.Errorf("--%s: %w", flagSLO, err)
-		}
+	slo, err := parseSLO(c)
+	if err != nil {
+		return err
 	}
 	_, terminal := report.Terminal(os.Stderr)
 	progress := report.NewProgress(os.Stderr, terminal && !c.Bool(flagQuiet))
 	config := bench.Config{
-		URL: c.String(flagURL), Model: c.String(flagModel), APIKey: c.String(flagAPIKey), Loads: loads,
-		Duration: c.Duration(flagDuration), Warmup: c.Duration(flagWarmup),
-		PromptTokens: c.Int(flagPromptTokens), OutputTokens: c.Int(flagOutputTokens),
-		MaxInFlight: c.Int(flagMaxInFlight), Timeout: c.Duration(flagTimeout), Seed: c.Uint64(flagSeed),
+		URL: c.String(flagURL), Model: c.String(flagModel), APIKey: c.String(flagAPIKey), Workload: workloadOf(c, loads),
+		MaxInFlight: c.Int(flagMaxInFlight), Timeout: c.Duration(flagTimeout),
 		IgnoreEOS: c.Bool(flagIgnoreEOS), SLO: slo, RecordsPath: c.String(flagRecords),
 		Version: version, Progress: progress.Update,
 	}

@@ -19,6 +19,7 @@ const (
 	flagModels     = "models"
 	flagDrain      = "drain"
 	flagMaxBody    = "max-body-bytes"
+	flagEventLog   = "event-log"
 	flagUntilStdin = "until-stdin-closes"
 )
 
@@ -39,10 +40,7 @@ EXAMPLES:
 				Name: flagListen, Value: "127.0.0.1:8080", EnvVars: []string{"LLMSIM_LISTEN"},
 				Usage: "`HOST:PORT` to listen on; port 0 takes a free one",
 			},
-			&cli.StringFlag{
-				Name: flagModels, EnvVars: []string{"LLMSIM_MODELS"},
-				Usage: "models.yml `FILE`; without one the built-in models are served",
-			},
+			modelsFlag(),
 			&cli.DurationFlag{
 				Name: flagDrain, Value: 30 * time.Second, EnvVars: []string{"LLMSIM_DRAIN"},
 				Usage: "how long running answers may take to end on SIGTERM",
@@ -50,6 +48,10 @@ EXAMPLES:
 			&cli.IntFlag{
 				Name: flagMaxBody, Value: 4 << 20, EnvVars: []string{"LLMSIM_MAX_BODY_BYTES"},
 				Usage: "largest request body accepted, in `BYTES`",
+			},
+			&cli.StringFlag{
+				Name:  flagEventLog,
+				Usage: "record what the scheduler engines act on in this `FILE`, for simulate --replay",
 			},
 			&cli.BoolFlag{
 				Name:  flagUntilStdin,
@@ -71,19 +73,31 @@ EXAMPLES:
 	}
 }
 
+func modelsFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: flagModels, EnvVars: []string{"LLMSIM_MODELS"},
+		Usage: "models.yml `FILE`; without one there are the built-in models",
+	}
+}
+
+// readModels reads what modelsFlag says.
+func readModels(c *cli.Context) (*config.Config, error) {
+	if path := c.String(flagModels); path != "" {
+		return config.Load(path)
+	}
+	return config.Default(), nil
+}
+
 // listeningOn is what serve prints, before its URL, once it can be reached.
 const listeningOn = "listening on "
 
 func serve(c *cli.Context) error {
-	models := config.Default()
-	if path := c.String(flagModels); path != "" {
-		var err error
-		if models, err = config.Load(path); err != nil {
-			return err
-		}
+	models, err := readModels(c)
+	if err != nil {
+		return err
 	}
 	server, err := simserver.Listen(c.String(flagListen), models, simserver.Options{
-		Version: version, MaxBodyBytes: c.Int(flagMaxBody),
+		Version: version, MaxBodyBytes: c.Int(flagMaxBody), EventLog: c.String(flagEventLog),
 	})
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)

@@ -8,8 +8,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"time"
 
 	"llmsim-bench/bench/load"
@@ -28,20 +26,12 @@ type Config struct {
 	// Model may be empty where the server has only one.
 	Model  string
 	APIKey string
-	// Loads are put on the server one after the other.
-	Loads []Load
-	// Warmup comes before the measured Duration of each load, without a break.
-	Duration, Warmup time.Duration
-	// PromptTokens and OutputTokens are what each request asks for; prompts are
-	// distinct and of exactly so many tokens by the server's own count.
-	PromptTokens, OutputTokens int
+	Workload
 	// MaxInFlight caps the requests that are running at once; a request that
 	// waits for its turn is timed from its due time all the same. 0: no cap.
 	MaxInFlight int
 	// Timeout bounds one request; 0: no bound.
 	Timeout time.Duration
-	// Seed draws arrivals and prompts.
-	Seed uint64
 	// IgnoreEOS asks for exactly OutputTokens tokens. Servers that are known to
 	// take the option get it anyway.
 	IgnoreEOS bool
@@ -57,65 +47,14 @@ type Config struct {
 	Progress func(report.Status)
 }
 
-// Load is one load point: an open loop of Rate requests a second, or a closed
-// loop of Concurrency users that each send the next request when the last ended.
-type Load struct {
-	Rate        float64 `json:"rate,omitzero"`
-	Concurrency int     `json:"concurrency,omitzero"`
-}
-
-func (l Load) String() string {
-	if l.Concurrency > 0 {
-		return strconv.Itoa(l.Concurrency) + " at once"
-	}
-	return "rate " + strconv.FormatFloat(l.Rate, 'g', -1, 64) + "/s"
-}
-
-// Limits of a configuration, so that a mistyped number is refused instead of
-// filling the memory.
-const (
-	maxRate        = 1e6
-	maxConcurrency = 1 << 20
-	maxRequests    = 1e9
-	maxTokens      = 1 << 24
-)
-
 func (c *Config) check() error {
-	var errs []error
+	errs := []error{c.Workload.Check()}
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if c.URL == "" {
 		bad("the URL is empty, must be that of an OpenAI-compatible server, such as http://localhost:8000/v1")
 	}
-	if len(c.Loads) == 0 {
-		bad("there is no load, must be at least one rate or concurrency")
-	}
-	for _, l := range c.Loads {
-		switch {
-		case l.Concurrency != 0 && l.Rate != 0:
-			bad("a load has a rate, %v, and a concurrency, %d; must be one of them", l.Rate, l.Concurrency)
-		case l.Concurrency < 0 || l.Concurrency > maxConcurrency:
-			bad("concurrency %d is not possible, must be 1 to %d", l.Concurrency, maxConcurrency)
-		case l.Concurrency > 0:
-		case !(l.Rate > 0) || l.Rate > maxRate:
-			bad("rate %v is not possible, must be above 0 and at most %v requests a second", l.Rate, float64(maxRate))
-		case l.Rate*(c.Warmup+c.Duration).Seconds() > maxRequests:
-			bad("rate %v for %v is more than %v requests", l.Rate, c.Warmup+c.Duration, float64(maxRequests))
-		}
-	}
-	if c.Duration <= 0 {
-		bad("duration %v is not possible, must be above 0", c.Duration)
-	}
-	if c.Warmup < 0 {
-		bad("warm-up %v is not possible, must be 0 or more", c.Warmup)
-	}
 	if c.Timeout < 0 {
 		bad("timeout %v is not possible, must be above 0, or 0 for none", c.Timeout)
-	}
-	if c.PromptTokens < 1 || c.PromptTokens > maxTokens {
-		bad("%d prompt tokens are not possible, must be 1 to %d", c.PromptTokens, maxTokens)
-	}
-	if c.OutputTokens < 1 || c.OutputTokens > maxTokens {
-		bad("%d output tokens are not possible, must be 1 to %d", c.OutputTokens, maxTokens)
 	}
 	if c.MaxInFlight < 0 {
 		bad("%d requests in flight are not possible, must be 1 or more, or 0 for no cap", c.MaxInFlight)
@@ -156,8 +95,8 @@ func Run(ctx context.Context, c Config) (*report.Result, error) {
 	}
 	result.Model = r.server.model
 	result.Notes = r.server.notes
-	for i, l := range c.Loads {
-		point, ok, err := r.measure(ctx, i, l)
+	for i := range c.Loads {
+		point, ok, err := r.measure(ctx, i)
 		if err != nil {
 			return nil, err
 		}
@@ -222,9 +161,4 @@ func (r *runner) resolved() any {
 		r.server.calibration.Overhead, len(r.server.calibration.Vocabulary), r.server.run,
 		stats.Dials, stats.Reuses, stats.Stale,
 	}
-}
-
-// pointSeed gives each load point arrivals of its own.
-func pointSeed(seed uint64, point int) uint64 {
-	return seed + uint64(point)*(math.MaxUint64/1_000_003)
 }

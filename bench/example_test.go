@@ -23,9 +23,11 @@ func Example() {
 
 	result, err := bench.Run(context.Background(), bench.Config{
 		URL: server.URL(), Model: "sim-fixed",
-		Loads:    []bench.Load{{Rate: 50}},
-		Duration: 500 * time.Millisecond, PromptTokens: 512, OutputTokens: 16,
-		Seed: 1,
+		Workload: bench.Workload{
+			Loads:    []bench.Load{{Rate: 50}},
+			Duration: 500 * time.Millisecond, PromptTokens: 512, OutputTokens: 16,
+			Seed: 1,
+		},
 	})
 	if err != nil {
 		log.Fatal(err)

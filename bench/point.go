@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"time"
 
-	"llmsim-bench/bench/arrival"
 	"llmsim-bench/bench/health"
 	"llmsim-bench/bench/load"
 	"llmsim-bench/bench/record"
@@ -28,9 +27,13 @@ const (
 
 // measure puts one load on the server. It returns false where ctx ended before
 // anything was measured.
-func (r *runner) measure(ctx context.Context, index int, l Load) (summary.Point, bool, error) {
-	window := load.Window{Warmup: r.config.Warmup, Measure: r.config.Duration}
-	source, err := r.source(index, l, window)
+func (r *runner) measure(ctx context.Context, index int) (summary.Point, bool, error) {
+	l, window := r.config.Loads[index], r.config.Window()
+	requests, err := workload.NewSynthetic(r.config.Seed, r.server.calibration, r.config.PromptTokens, r.config.OutputTokens)
+	if err != nil {
+		return summary.Point{}, false, err
+	}
+	source, err := r.config.Source(index, requests, r.nextID)
 	if err != nil {
 		return summary.Point{}, false, err
 	}
@@ -97,24 +100,8 @@ func (r *runner) measure(ctx context.Context, index int, l Load) (summary.Point,
 	if point.Health, err = summary.NewHealth(verdict); err != nil {
 		return summary.Point{}, false, err
 	}
-	point.SLO = r.config.SLO.Evaluate(&point)
+	point.SLO = r.config.SLO.Evaluate(&point, summary.Client)
 	return point, true, nil
-}
-
-// source makes the point's requests.
-func (r *runner) source(index int, l Load, window load.Window) (load.Source, error) {
-	requests, err := workload.NewSynthetic(r.config.Seed, r.server.calibration, r.config.PromptTokens, r.config.OutputTokens)
-	if err != nil {
-		return nil, err
-	}
-	if l.Concurrency > 0 {
-		return load.NewClosed(l.Concurrency, window, requests, r.nextID)
-	}
-	schedule, err := arrival.Poisson(l.Rate, window.End(), pointSeed(r.config.Seed, index))
-	if err != nil {
-		return nil, err
-	}
-	return load.NewOpen(schedule, window, requests, r.nextID), nil
 }
 
 // bounds says for each headline percentile how much of it the client may have

@@ -47,7 +47,7 @@ func TestBadRequestsAreNamed(t *testing.T) {
 		{"unknown path", post("/v1/nothing", "{}"), 404, "", "unknown path /v1/nothing"},
 		{"wrong method", get("GET", "/v1/chat/completions"), 405, "", "use POST"},
 		{"wrong method on models", post("/v1/models", "{}"), 405, "", "use GET"},
-		{"body over the limit", postChat(chatBody("fast", 5, `,"user":"`+strings.Repeat("x", 200_000)+`"`)), 413, "", "limit of 100000 bytes"},
+		{"body over the limit", postChat(chatBody("fast", 5, `,"user":"`+strings.Repeat("x", 5_000_000)+`"`)), 413, "", "limit of 100000 bytes"},
 		{"no HTTP", "hello\r\n\r\n", 400, "", "not a readable HTTP request"},
 		{"huge header", postChat(chatBody("fast", 5, ""), "X-Big: "+strings.Repeat("x", 100_000)), 431, "", "headers are too large"},
 		{"long phase", postChat(chatBody("fast", 5, ""), "X-LLMSim-Phase: "+strings.Repeat("x", 200)), 400, "X-LLMSim-Phase", "200 bytes"},
@@ -70,6 +70,9 @@ func TestBadRequestsAreNamed(t *testing.T) {
 			if resp.StatusCode != c.status || deref(p.Error.Param) != c.param || !strings.Contains(p.Error.Message, c.says) {
 				t.Errorf("status %d, param %q, message %q; want %d, %q, …%s…",
 					resp.StatusCode, deref(p.Error.Param), p.Error.Message, c.status, c.param, c.says)
+			}
+			if c.status == http.StatusRequestEntityTooLarge && !resp.Close {
+				t.Error("the connection of a body that is not read is said to stay open")
 			}
 			if c.status == http.StatusMethodNotAllowed && resp.Header.Get("Allow") == "" {
 				t.Error("405 without an Allow header")

@@ -14,7 +14,9 @@ import (
 	"llmsim-bench/internal/sleep"
 	"llmsim-bench/simserver/api"
 	"llmsim-bench/simserver/config"
+	"llmsim-bench/simserver/conn"
 	"llmsim-bench/simserver/engine"
+	"llmsim-bench/simserver/eventlog"
 	"llmsim-bench/simserver/llm"
 	"llmsim-bench/simserver/metrics"
 )
@@ -32,6 +34,9 @@ type Options struct {
 	// SlowReaderTimeout bounds how long the end of an answer waits for its
 	// reader; default 30 s.
 	SlowReaderTimeout time.Duration
+	// EventLog is a file for what the scheduler engines act on, for a replay in
+	// virtual time; empty: none.
+	EventLog string
 }
 
 func (o Options) withDefaults() Options {
@@ -58,24 +63,40 @@ type Server struct {
 	listener net.Listener
 	api      *api.Server
 	engines  []engine.Engine
+	events   *eventlog.Writer // nil: none
 }
 
 // Listen builds the models and opens the address (host:port; port 0 takes a
 // free one). Nothing is answered before Serve.
 func Listen(address string, models *config.Config, options Options) (*Server, error) {
 	options = options.withDefaults()
-	clock := sleep.NewClock()
 	s := &Server{}
+	if options.EventLog != "" {
+		var err error
+		if s.events, err = eventlog.Create(options.EventLog); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.build(address, models, options); err != nil {
+		return nil, errors.Join(err, s.closeEngines())
+	}
+	return s, nil
+}
+
+// build makes the parts.
+func (s *Server) build(address string, models *config.Config, options Options) error {
+	clock := sleep.NewClock()
+	arrivals := &conn.Arrivals{}
 	counted := make([]metrics.Model, 0, len(models.Models))
 	served := make([]api.Model, 0, len(models.Models))
 	for _, m := range models.Models {
-		e, err := newEngine(m, clock)
+		e, err := s.newEngine(m, clock, arrivals)
 		if err != nil {
-			s.closeEngines()
-			return nil, fmt.Errorf("model %q: %w", m.Name, err)
+			return err
 		}
 		s.engines = append(s.engines, e)
-		counted = append(counted, metrics.Model{Name: m.Name, Engine: m.Engine})
+		steps, _ := e.(metrics.StepCounter)
+		counted = append(counted, metrics.Model{Name: m.Name, Engine: m.Engine, Steps: steps})
 		served = append(served, api.Model{
 			Name: m.Name, ContextLength: m.ContextLength, Engine: e,
 			Generator: llm.NewGenerator(llm.Options{
@@ -87,31 +108,49 @@ func Listen(address string, models *config.Config, options Options) (*Server, er
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		s.closeEngines()
-		return nil, err
+		return err
 	}
 	s.listener = listener
 	s.api = api.NewServer(api.Config{
-		Models: served, Metrics: metrics.New(counted), Clock: clock, Version: options.Version,
+		Models: served, Metrics: metrics.New(counted), Clock: clock, Arrivals: arrivals, Version: options.Version,
 		MaxBodyBytes: options.MaxBodyBytes, MaxPendingBytes: options.MaxPendingBytes,
 		SlowReaderTimeout: options.SlowReaderTimeout,
 	})
-	return s, nil
+	return nil
 }
 
-// newEngine builds the engine that a model asks for.
-func newEngine(m config.Model, clock sleep.Clock) (engine.Engine, error) {
+// newEngine builds the engine that a model asks for. Errors name its place in the
+// file.
+func (s *Server) newEngine(m config.Model, clock sleep.Clock, arrivals *conn.Arrivals) (engine.Engine, error) {
 	switch m.Engine {
 	case config.EngineInstant:
 		return engine.Instant{}, nil
 	case config.EngineFixedRate:
-		return engine.NewFixedRate(engine.FixedRateConfig{
+		e, err := engine.NewFixedRate(engine.FixedRateConfig{
 			Overhead:               m.FixedRate.Overhead,
 			PrefillTokensPerSecond: m.FixedRate.PrefillTokensPerSecond,
 			ITL:                    m.FixedRate.ITL,
 		}, clock, sleep.New(clock))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Where, err)
+		}
+		return e, nil
+	case config.EngineScheduler:
+		timeline, err := NewTimeline(m)
+		if err != nil {
+			return nil, err
+		}
+		var log engine.Log
+		if s.events != nil {
+			log = s.events.Model(m.Name, timeline.Description)
+		}
+		return engine.NewBatched(engine.BatchedConfig{
+			Loop: timeline.Loop, Scheduler: timeline.Config,
+			FrontEnd: int64(timeline.FrontEnd), Grace: int64(timeline.grace()),
+			Clock: clock, Sleeper: sleep.New(clock), Frontier: arrivals, Log: log,
+		}), nil
 	}
-	return nil, fmt.Errorf("engine %q is unknown", m.Engine)
+	return nil, fmt.Errorf("%s: engine %q is unknown", m.Where, m.Engine)
 }
 
 // Address is the address that the server listens on.
@@ -128,13 +167,16 @@ func (s *Server) Serve() error { return s.api.Serve(s.listener) }
 // were cut short.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.api.Shutdown(ctx)
-	err = errors.Join(err, s.listener.Close())
-	s.closeEngines()
-	return err
+	return errors.Join(err, s.listener.Close(), s.closeEngines())
 }
 
-func (s *Server) closeEngines() {
+// closeEngines stops the engines, then ends their log.
+func (s *Server) closeEngines() error {
 	for _, e := range s.engines {
 		e.Close()
 	}
+	if s.events != nil {
+		return s.events.Close()
+	}
+	return nil
 }

@@ -115,9 +115,12 @@ func summary(t *testing.T, sim *simtest.Simulator, phase string) wire.Summary {
 // waitFor asks until a condition holds that the server will make true.
 func waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for !condition() {
-		if time.Now().After(deadline) {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(30 * time.Second); !condition(); {
+		select {
+		case <-tick.C:
+		case <-deadline:
 			t.Fatalf("never happened: %s", what)
 		}
 	}
@@ -329,6 +332,43 @@ func TestALateReaderGetsEverything(t *testing.T) {
 			t.Errorf("%s: tokens were lost", model)
 		}
 	}
+}
+
+// A pipelined request can't be looked at before the answer in front of it was due
+// to end, so that is when it arrives.
+func TestAPipelinedRequestArrivesWhenItsTurnComes(t *testing.T) {
+	sim := startFast(t)
+	c, r := dial(t, sim)
+	send(t, c, postChat(chatBody("endless", 300, `,"stream":true`))+postChat(chatBody("fast", 3, `,"stream":true`)))
+	answer(t, r)
+	answer(t, r)
+	waitFor(t, "both are counted", func() bool { return summary(t, sim, "").Models["fast"].Requests.Completed == 1 })
+	// The first answer lasts 299 ms; had the second arrived with it, its lag would
+	// be as long.
+	if lag := summary(t, sim, "").Models["fast"].Metrics["lag"].Server; lag == nil || lag.P50 > 200 {
+		t.Errorf("lag of the pipelined request: %+v ms", lag)
+	}
+}
+
+// A whole answer of any length reaches a reader that reads.
+func TestALongWholeAnswer(t *testing.T) {
+	sim := startFast(t)
+	c, r := dial(t, sim)
+	send(t, c, postChat(chatBody("instant", 1_000_000, "")))
+	resp, body := answer(t, r)
+	if resp.StatusCode != http.StatusOK || !strings.Contains(body, `"completion_tokens":1000000`) {
+		t.Errorf("%s, %d bytes", resp.Status, len(body))
+	}
+}
+
+// A reader that is stuck on an engine without pace is a slow reader too.
+func TestAStuckReaderOfInstantIsASlowReader(t *testing.T) {
+	sim := simtest.Start(t, simtest.WithModels(testModels), simtest.WithServer(simserver.Options{SlowReaderTimeout: 50 * time.Millisecond}))
+	c, _ := dial(t, sim)
+	send(t, c, postChat(chatBody("instant", 1_000_000, `,"stream":true`)))
+	waitFor(t, "the stream is aborted", func() bool {
+		return summary(t, sim, "").Models["instant"].Requests.Aborted["slow_reader"] == 1
+	})
 }
 
 func TestSimulatedTimesAreExact(t *testing.T) {

@@ -20,15 +20,20 @@ const absent = "-"
 // wide, 0 for no limit; the text is UTF-8.
 func WriteConsole(w io.Writer, r *Result, width int) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s at %s, seed %d\n", printable(r.Model), printable(r.TargetURL), r.Seed)
+	where := "in virtual time"
+	if r.TargetURL != "" {
+		where = "at " + printable(r.TargetURL)
+	}
+	fmt.Fprintf(&text, "%s %s, seed %d\n", printable(r.Model), where, r.Seed)
 	if len(r.Points) > 0 {
 		views := viewsOf(r.Points)
-		lag := lagColumns(r.Points)
-		fmt.Fprintf(&text, "Latencies in ms: %s\n%s\n\n", viewLegend(views), latenessLegend(lag))
-		text.WriteString(layOut(mainTable(r.Points, views, lag), width))
-		text.WriteString("\nThe client's latencies from the moment of sending, as other tools report them\n\n")
-		text.WriteString(layOut(sentTable(r.Points), width))
-		text.WriteByte('\n')
+		table(&text, "Latencies in ms: "+viewLegend(views)+latenessLegend(r.Points, views), mainTable(r.Points, views), width)
+		if hasClient(views) {
+			table(&text, "The client's latencies from the moment of sending, as other tools report them", sentTable(r.Points), width)
+		}
+		if steps := stepTable(r.Points); steps != nil {
+			table(&text, "The simulated engine's steps; KV: share of blocks in use; queue: ms from arrival to first step", steps, width)
+		}
 	}
 	for _, line := range remarks(r) {
 		text.WriteString(line)
@@ -38,22 +43,25 @@ func WriteConsole(w io.Writer, r *Result, width int) error {
 	return err
 }
 
+// table writes one table under its legend.
+func table(text *strings.Builder, legend string, columns []column, width int) {
+	fmt.Fprintf(text, "%s\n\n%s\n", legend, layOut(columns, width))
+}
+
 // view is one of the sides a latency is seen from.
 type view struct {
 	name string
 	of   func(wire.Columns) *hist.Stats
 }
 
-// viewsOf returns the views that the table has: the client's, and those that
-// any point has of a metric shown.
+// viewsOf returns the views that any point has of a metric shown.
 func viewsOf(points []summary.Point) []view {
-	all := []view{
+	var views []view
+	for _, v := range []view{
 		{"client", func(c wire.Columns) *hist.Stats { return c.Client }},
 		{"server", func(c wire.Columns) *hist.Stats { return c.Server }},
 		{"simulated", func(c wire.Columns) *hist.Stats { return c.Simulated }},
-	}
-	views := all[:1:1]
-	for _, v := range all[1:] {
+	} {
 		for i := range points {
 			m := points[i].Metrics
 			if v.of(m[summary.TTFT]) != nil || v.of(m[summary.TPOT]) != nil || v.of(m[summary.E2E]) != nil {
@@ -62,24 +70,38 @@ func viewsOf(points []summary.Point) []view {
 			}
 		}
 	}
+	if len(views) == 0 { // nothing has an answer: the table says so
+		return clientView
+	}
 	return views
 }
 
+func hasClient(views []view) bool { return views[0].name == clientView[0].name }
+
 // viewLegend names the views in their order, and from when each counts.
 func viewLegend(views []view) string {
-	text := "client (since scheduled)"
-	for _, v := range views[1:] {
-		text += " · " + v.name
+	var names []string
+	for _, v := range views {
+		names = append(names, v.name)
 	}
+	if !hasClient(views) {
+		return strings.Join(names, " · ") + " (since received)"
+	}
+	names[0] += " (since scheduled)"
+	text := strings.Join(names, " · ")
 	if len(views) > 1 {
 		text += " (since received)"
 	}
 	return text
 }
 
-func latenessLegend(lag []column) string {
-	text := "dispatch: p99 of the client's own lateness"
-	if lag != nil {
+// latenessLegend is a line of its own where there is a client.
+func latenessLegend(points []summary.Point, views []view) string {
+	if !hasClient(views) {
+		return ""
+	}
+	text := "\ndispatch: p99 of the client's own lateness"
+	if lagColumns(points) != nil {
 		text += "; lag: p99 of the server's"
 	}
 	return text
@@ -115,7 +137,7 @@ func each(head string, points []summary.Point, cell func(*summary.Point) string)
 	return c
 }
 
-func mainTable(points []summary.Point, views []view, lag []column) []column {
+func mainTable(points []summary.Point, views []view) []column {
 	columns := []column{
 		each("offered", points, rateOf),
 		each("achieved", points, func(p *summary.Point) string { return number(p.AchievedRPS) + "/s" }),
@@ -125,9 +147,12 @@ func mainTable(points []summary.Point, views []view, lag []column) []column {
 		latency("TTFT p99", points, summary.TTFT, p99, views),
 		latency("TPOT p50", points, summary.TPOT, p50, views),
 		latency("E2E p50", points, summary.E2E, p50, views),
-		latency("dispatch", points, summary.DispatchDelay, p99, clientView),
 	}
-	columns = append(columns, lag...)
+	if !hasClient(views) {
+		return columns
+	}
+	columns = append(columns, latency("dispatch", points, summary.DispatchDelay, p99, clientView))
+	columns = append(columns, lagColumns(points)...)
 	verdict := each("health", points, func(p *summary.Point) string {
 		if p.Health.Verdict == "" {
 			return absent
@@ -178,6 +203,46 @@ func sentTable(points []summary.Point) []column {
 		latency("send delay p99", points, summary.SendDelay, p99, clientView),
 	}
 }
+
+// stepTable is nil where no point knows of steps.
+func stepTable(points []summary.Point) []column {
+	known := false
+	of := func(head string, cell func(*wire.Steps) string) column {
+		return each(head, points, func(p *summary.Point) string {
+			if p.Steps == nil || p.Steps.Count == 0 {
+				return absent
+			}
+			known = true
+			return cell(p.Steps)
+		})
+	}
+	simulated := []view{{"simulated", func(c wire.Columns) *hist.Stats { return c.Simulated }}}
+	columns := []column{
+		each("offered", points, rateOf),
+		of("steps", func(s *wire.Steps) string { return strconv.FormatInt(s.Count, 10) }),
+		of("step p50", func(s *wire.Steps) string { return number(s.Duration.P50) }),
+		of("step max", func(s *wire.Steps) string { return number(s.Duration.Max) }),
+		of("batch mean", func(s *wire.Steps) string { return number(s.BatchSize.Mean) }),
+		of("batch max", func(s *wire.Steps) string { return number(s.BatchSize.Max) }),
+		of("KV mean", func(s *wire.Steps) string { return percent(s.KVUse.Mean) }),
+		of("KV max", func(s *wire.Steps) string { return percent(s.KVUse.Max) }),
+		latency("queue p50", points, summary.Queue, p50, simulated),
+		latency("queue p99", points, summary.Queue, p99, simulated),
+		of("preempted", func(s *wire.Steps) string { return strconv.FormatInt(s.Preemptions, 10) }),
+		of("prefix hits", func(s *wire.Steps) string {
+			if s.PrefixCache.Queries == 0 {
+				return absent
+			}
+			return percent(float64(s.PrefixCache.Hits) / float64(s.PrefixCache.Queries))
+		}),
+	}
+	if !known {
+		return nil
+	}
+	return columns
+}
+
+func percent(share float64) string { return strconv.FormatFloat(share*100, 'f', 1, 64) + " %" }
 
 // rateOf names a load point: "12.5/s", or "8 at once" in a closed loop.
 func rateOf(p *summary.Point) string {

@@ -20,15 +20,17 @@ const Schema = 1
 
 // Result is everything a run leaves behind.
 type Result struct {
-	Schema      int       `json:"schema"`
-	ToolVersion string    `json:"tool_version"`
-	Started     time.Time `json:"started"` // wall time, for people
-	TargetURL   string    `json:"target_url"`
-	Model       string    `json:"model"`
+	Schema      int    `json:"schema"`
+	ToolVersion string `json:"tool_version"`
+	// Started is wall time, for people. What was computed in virtual time has
+	// neither it nor a Machine nor a TargetURL: it is the same everywhere.
+	Started   time.Time `json:"started,omitzero"`
+	TargetURL string    `json:"target_url,omitempty"`
+	Model     string    `json:"model"`
 	// Configuration is the full resolved configuration, without secrets.
 	Configuration any             `json:"configuration"`
 	Seed          uint64          `json:"seed"`
-	Machine       Machine         `json:"machine"`
+	Machine       Machine         `json:"machine,omitzero"`
 	Points        []summary.Point `json:"points"`
 	Notes         []string        `json:"notes,omitempty"`
 	// Interrupted says that the run was stopped before its last point was done.

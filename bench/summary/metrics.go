@@ -23,9 +23,11 @@ const (
 	Tail          = "tail"           // end − last
 )
 
-// Lag is the simulator's own metric: the moment a token was written minus the
-// moment it was due.
-const Lag = "lag"
+// The simulator's own metrics.
+const (
+	Lag   = "lag"   // the moment a token was written − the moment it was due
+	Queue = "queue" // first admission to a step − arrival at the scheduler
+)
 
 // definition is one metric that has at most one value a request.
 type definition struct {

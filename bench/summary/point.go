@@ -46,9 +46,11 @@ type Point struct {
 	// were sent. Metrics of one value a request are exact, ChunkGap and ITL
 	// have three significant digits.
 	Metrics map[string]wire.Columns `json:"metrics"`
+	// Steps is nil where the server has no scheduler whose steps are known.
+	Steps *wire.Steps `json:"steps,omitempty"`
 	// Histograms holds the client column of each metric as an HdrHistogram of
 	// nanoseconds in compressed V2 form, base64, so that runs can be merged.
-	Histograms map[string]string `json:"histograms"`
+	Histograms map[string]string `json:"histograms,omitempty"`
 
 	// Flags counts ok requests by the flag they carry.
 	Flags map[string]int64 `json:"flags,omitempty"`

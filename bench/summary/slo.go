@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"llmsim-bench/internal/hist"
+	"llmsim-bench/internal/wire"
 )
 
 // An Objective bounds one statistic of a client metric.
@@ -100,14 +101,18 @@ type ObjectiveResult struct {
 	Met        bool     `json:"met"`
 }
 
-// Evaluate holds the client column of a point against each objective. Requests
-// that failed have no latency and count for nothing here.
-func (s SLO) Evaluate(p *Point) []ObjectiveResult {
+// Client and Simulated choose a column of a metric.
+func Client(c wire.Columns) *hist.Stats    { return c.Client }
+func Simulated(c wire.Columns) *hist.Stats { return c.Simulated }
+
+// Evaluate holds one column of a point against each objective. Requests that
+// failed have no latency and count for nothing here.
+func (s SLO) Evaluate(p *Point, column func(wire.Columns) *hist.Stats) []ObjectiveResult {
 	var results []ObjectiveResult
 	for _, o := range s {
 		r := ObjectiveResult{Objective: o.String(), LimitMS: float64(o.Limit) / 1e6}
-		if client := p.Metrics[o.Metric].Client; client != nil {
-			measured := stat(client, o.Stat)
+		if stats := column(p.Metrics[o.Metric]); stats != nil {
+			measured := stat(stats, o.Stat)
 			r.MeasuredMS = &measured
 			r.Met = measured <= r.LimitMS
 		}

@@ -71,7 +71,7 @@ func TestEvaluate(t *testing.T) {
 		t.Fatal(err)
 	}
 	delete(p.Metrics, "tail")
-	results := slo.Evaluate(&p)
+	results := slo.Evaluate(&p, summary.Client)
 	if len(results) != 3 {
 		t.Fatalf("%d results for 3 objectives", len(results))
 	}
@@ -101,7 +101,7 @@ func TestEveryStatisticIsItsOwn(t *testing.T) {
 	want := map[string]float64{"p50": s.P50, "p90": s.P90, "p95": s.P95, "p99": s.P99, "mean": s.Mean, "max": s.Max}
 	for stat, value := range want {
 		slo := summary.SLO{{Metric: "ttft", Stat: stat, Limit: time.Second}}
-		if got := slo.Evaluate(&p)[0].MeasuredMS; got == nil || *got != value {
+		if got := slo.Evaluate(&p, summary.Client)[0].MeasuredMS; got == nil || *got != value {
 			t.Errorf("ttft_%s measured %v; want %g", stat, got, value)
 		}
 	}

@@ -43,12 +43,19 @@ func (d *Duration) Stats() Stats {
 	if n == 0 {
 		return Stats{}
 	}
-	return statsFrom(n, d.sum/float64(n), func(q float64) int64 {
+	return statsFrom(n, d.sum/float64(n), 1e6, func(q float64) int64 {
 		if q == 1 {
 			return d.h.Max()
 		}
-		return d.h.ValueAtQuantile(q * 100)
+		return valueAt(d.h, q)
 	})
+}
+
+// valueAt returns the nearest-rank quantile, which the histogram's own method
+// rounds to the rank below where it is closer.
+func valueAt(h *hdrhistogram.Histogram, q float64) int64 {
+	n := h.TotalCount()
+	return h.ValueAtQuantile(100 * float64(rank(q, n)) / float64(n))
 }
 
 // Encode returns the histogram in HdrHistogram's compressed V2 form, base64.

@@ -60,17 +60,21 @@ func (e *Exact) recordFolded(ns, n int64) {
 func (e *Exact) Count() int64 { return e.n }
 
 // Stats summarises what was recorded, exactly until the values were folded.
-func (e *Exact) Stats() Stats {
+func (e *Exact) Stats() Stats { return e.StatsIn(1e6) }
+
+// StatsIn is Stats for values that are no durations: they come out divided by
+// unit, for example by 1.
+func (e *Exact) StatsIn(unit float64) Stats {
 	if e.n == 0 {
 		return Stats{}
 	}
 	if e.folded != nil {
-		return statsFrom(e.n, e.sum/float64(e.n), func(q float64) int64 {
-			return e.folded.ValueAtQuantile(q * 100)
+		return statsFrom(e.n, e.sum/float64(e.n), unit, func(q float64) int64 {
+			return valueAt(e.folded, q)
 		})
 	}
 	values := slices.Sorted(maps.Keys(e.counts))
-	return statsFrom(e.n, e.sum/float64(e.n), func(q float64) int64 {
+	return statsFrom(e.n, e.sum/float64(e.n), unit, func(q float64) int64 {
 		want := rank(q, e.n)
 		var seen int64
 		for _, v := range values {
@@ -90,7 +94,7 @@ func StatsOf(valuesNS []int64) Stats {
 	for _, v := range valuesNS {
 		sum += float64(v)
 	}
-	return statsFrom(int64(len(valuesNS)), sum/float64(max(len(valuesNS), 1)), func(q float64) int64 {
+	return statsFrom(int64(len(valuesNS)), sum/float64(max(len(valuesNS), 1)), 1e6, func(q float64) int64 {
 		return Quantile(valuesNS, q)
 	})
 }

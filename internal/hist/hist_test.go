@@ -111,6 +111,26 @@ func TestDurationIsRightToThreeDigits(t *testing.T) {
 	}
 }
 
+// Both kinds must mean the same rank, or columns beside each other could not be
+// compared.
+func TestDurationHasTheRankOfExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 500).Draw(t, "n")
+		d, e := NewDuration(), NewExact()
+		for i := range n {
+			ns := int64(1000 << (i % 30)) // far enough apart to tell ranks
+			d.Record(ns, 1)
+			e.Record(ns, 1)
+		}
+		got, want := d.Stats(), e.Stats()
+		for _, c := range [][2]float64{{got.P50, want.P50}, {got.P90, want.P90}, {got.P95, want.P95}, {got.P99, want.P99}} {
+			if math.Abs(c[0]-c[1]) > 1e-3*c[1] {
+				t.Fatalf("%d values: %+v, exactly %+v", n, got, want)
+			}
+		}
+	})
+}
+
 func TestDurationClampsInsteadOfLosing(t *testing.T) {
 	d := NewDuration()
 	d.Record(-5, 1)

@@ -5,7 +5,8 @@ package hist
 
 import "math"
 
-// Stats describes a distribution. All but Count are milliseconds.
+// Stats describes a distribution. All but Count are milliseconds, unless its
+// place says another unit.
 type Stats struct {
 	Count int64   `json:"count"`
 	Mean  float64 `json:"mean"`
@@ -33,15 +34,14 @@ func Quantile(sorted []int64, q float64) int64 {
 	return sorted[rank(q, int64(len(sorted)))-1]
 }
 
-// statsFrom fills Stats from a quantile function over n values.
-func statsFrom(n int64, meanNS float64, quantile func(q float64) int64) Stats {
-	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
+// statsFrom fills Stats, in the given unit, from a quantile function over n values.
+func statsFrom(n int64, mean, unit float64, quantile func(q float64) int64) Stats {
 	if n == 0 {
 		return Stats{}
 	}
+	at := func(q float64) float64 { return float64(quantile(q)) / unit }
 	return Stats{
-		Count: n, Mean: meanNS / 1e6,
-		P50: ms(quantile(0.50)), P90: ms(quantile(0.90)), P95: ms(quantile(0.95)),
-		P99: ms(quantile(0.99)), Max: ms(quantile(1)),
+		Count: n, Mean: mean / unit,
+		P50: at(0.50), P90: at(0.90), P95: at(0.95), P99: at(0.99), Max: at(1),
 	}
 }

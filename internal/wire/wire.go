@@ -36,8 +36,61 @@ type Model struct {
 	OutputTokens int64 `json:"output_tokens"`
 	// BackpressuredTokens waited in a slow reader's own buffer; they have no lag.
 	BackpressuredTokens int64 `json:"backpressured_tokens"`
-	// Metrics by name: ttft, itl, tpot, e2e (server and simulated) and lag (server).
+	// Metrics by name: ttft, itl, tpot, e2e (server and simulated), queue
+	// (simulated) and lag (server).
 	Metrics map[string]Columns `json:"metrics"`
+	// Steps is nil for engines that have no steps.
+	Steps *Steps `json:"steps,omitempty"`
+}
+
+// Steps is what a scheduler's steps came to.
+type Steps struct {
+	Count int64 `json:"count"`
+	// Duration in ms; BatchSize in sequences, Tokens in tokens scheduled, KVUse as
+	// the share of blocks in use after scheduling, 0 to 1. Each step counts once.
+	Duration  hist.Stats `json:"duration_ms"`
+	BatchSize hist.Stats `json:"batch_size"`
+	Tokens    hist.Stats `json:"scheduled_tokens"`
+	KVUse     hist.Stats `json:"kv_use"`
+	// Preemptions counts how often a sequence lost its blocks.
+	Preemptions int64       `json:"preemptions"`
+	PrefixCache PrefixCache `json:"prefix_cache"`
+	// Late is nil in virtual time, where nothing is.
+	Late *LateArrivals `json:"late_arrivals,omitempty"`
+	// Series shows the same over time.
+	Series []Sample `json:"series,omitempty"`
+}
+
+// LateArrivals counts where the wall clock moved a decision: a request was still
+// being parsed when a step that should have seen it had to be decided.
+type LateArrivals struct {
+	// GraceExpired counts decisions that could wait no longer.
+	GraceExpired int64 `json:"grace_expired"`
+	// Requests counts those that a later decision saw, MaxMS by how much later at most.
+	Requests int64   `json:"requests"`
+	MaxMS    float64 `json:"max_ms"`
+}
+
+// PrefixCache counts lookups, in requests and in tokens, of requests that had
+// not been preempted.
+type PrefixCache struct {
+	Requests int64 `json:"requests"`
+	Queries  int64 `json:"queried_tokens"`
+	Hits     int64 `json:"hit_tokens"`
+}
+
+// Sample is one interval of a series; the figures are means over its steps, but
+// for the counts.
+type Sample struct {
+	FromS       float64 `json:"from_s"` // since the series began
+	Steps       int64   `json:"steps"`
+	BusyMS      float64 `json:"busy_ms"` // sum of the steps' durations
+	BatchSize   float64 `json:"batch_size"`
+	Waiting     float64 `json:"waiting"`
+	KVUse       float64 `json:"kv_use"`
+	QueueMS     float64 `json:"queue_ms"` // of the requests first admitted in it
+	Admitted    int64   `json:"admitted"`
+	Preemptions int64   `json:"preemptions"`
 }
 
 // Requests counts a model's requests: Received = Completed + Running + the sum of Aborted.

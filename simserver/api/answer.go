@@ -1,8 +1,11 @@
 package api
 
 import (
+	"bytes"
 	"errors"
 	"math"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +43,8 @@ type answer struct {
 	keepAlive  bool
 	framing    framing
 
-	renderers []eventRenderer
+	renderers []eventRenderer // of a stream
+	text      []byte          // of an answer that is sent whole, up to its usage
 	prepared  []byte
 	prepares  int // tokens rendered so far, to know the last one
 
@@ -52,11 +56,12 @@ type answer struct {
 func (a *answer) run() bool {
 	if a.streamed {
 		if _, err := a.peer.Send(a.streamHead()); err != nil {
-			a.end(abortReason(err))
+			a.end(a.server.abortReason(err))
 			return false
 		}
 	}
 	a.model.Engine.Submit(&a.request)
+	a.peer.LookedAt()
 	gone := a.peer.Watch()
 	if gone != nil {
 		a.model.Engine.Abort(&a.request)
@@ -66,7 +71,7 @@ func (a *answer) run() bool {
 		}
 	}
 	if a.err != nil {
-		a.end(abortReason(a.err))
+		a.end(a.server.abortReason(a.err))
 		return false
 	}
 	// Whoever has read the end of an answer finds it in the metrics: it is
@@ -95,7 +100,7 @@ func (a *answer) finish() error {
 
 // end hands the request's account to the metrics; only the first call counts.
 func (a *answer) end(aborted string) {
-	outcome := metrics.Outcome{Aborted: aborted, Arrival: a.request.Arrival, Streamed: a.streamed}
+	outcome := metrics.Outcome{Aborted: aborted, Arrival: a.request.Arrival, Streamed: a.streamed, Queue: a.request.Queue}
 	for _, t := range a.request.Timelines {
 		outcome.Choices = append(outcome.Choices, metrics.Timeline{
 			Due: t.Due, Released: t.Released, Backpressured: t.Backpressured,
@@ -106,7 +111,7 @@ func (a *answer) end(aborted string) {
 
 // abortReason names a failure of the connection.
 func abortReason(err error) string {
-	if errors.Is(err, conn.ErrSlowReader) || errors.Is(err, engine.ErrSlowReader) {
+	if errors.Is(err, conn.ErrSlowReader) || errors.Is(err, engine.ErrSlowReader) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return abortSlowReader
 	}
 	return abortClientGone
@@ -137,7 +142,11 @@ func (a *answer) Release() (int64, engine.Delivery) {
 		return 0, engine.Held
 	}
 	at := a.server.config.Clock.Now()
-	waited, err := a.peer.Send(a.prepared)
+	send := a.peer.Send
+	if !a.streamed {
+		send = a.peer.SendWhole
+	}
+	waited, err := send(a.prepared)
 	a.prepared = a.prepared[:0]
 	switch {
 	case errors.Is(err, conn.ErrSlowReader):
@@ -152,10 +161,7 @@ func (a *answer) Release() (int64, engine.Delivery) {
 
 // Flush implements engine.Outlet.
 func (a *answer) Flush() error {
-	if err := a.peer.Flush(a.server.config.SlowReaderTimeout); err != nil {
-		return engine.ErrClientGone
-	}
-	return nil
+	return a.peer.Flush(a.server.config.SlowReaderTimeout)
 }
 
 // Done implements engine.Outlet.
@@ -190,7 +196,7 @@ func (a *answer) tail() []byte {
 	if a.wantUsage {
 		tail = a.framing.appendFramed(tail, a.event(func(c *chatChunk) {
 			c.Choices = []chunkChoice{}
-			c.Usage = &a.usage
+			c.Usage = a.used()
 			if a.wantTiming {
 				c.Timing = a.timing()
 			}
@@ -201,6 +207,15 @@ func (a *answer) tail() []byte {
 		tail = append(tail, "0\r\n\r\n"...)
 	}
 	return tail
+}
+
+// used is the request's usage, known once it has got into a step.
+func (a *answer) used() *usage {
+	u := a.usage
+	if cached := a.request.CachedTokens; cached > 0 {
+		u.PromptTokensDetails = &promptTokensDetails{CachedTokens: cached}
+	}
+	return &u
 }
 
 // timing is the extension of the usage event. Tokens that waited in the
@@ -226,9 +241,13 @@ func (a *answer) timing() *wire.Timing {
 	return t
 }
 
-// whole is a response that is not streamed, head included.
-func (a *answer) whole() []byte {
-	c := chatCompletion{ID: a.head.ID, Object: "chat.completion", Created: a.head.Created, Model: a.head.Model, Usage: a.usage}
+// usageKey starts the last field of a chatCompletion.
+const usageKey = `,"usage":`
+
+// renderText renders a response that is not streamed up to its usage. It is done
+// before the engine has the request: a long text would hold up its thread.
+func (a *answer) renderText() {
+	c := chatCompletion{ID: a.head.ID, Object: "chat.completion", Created: a.head.Created, Model: a.head.Model}
 	for i, choice := range a.request.Plan.Choices {
 		var text strings.Builder
 		for _, t := range choice.Tokens {
@@ -241,7 +260,15 @@ func (a *answer) whole() []byte {
 		})
 	}
 	body := marshal(c)
-	return append(a.responseHead(len(body)), body...)
+	a.text = body[:bytes.LastIndex(body, []byte(usageKey))]
+}
+
+// whole is a response that is not streamed, head included.
+func (a *answer) whole() []byte {
+	end := append(append([]byte(usageKey), marshal(a.used())...), '}')
+	response := a.responseHead(len(a.text) + len(end))
+	response = slices.Grow(response, len(a.text)+len(end))
+	return append(append(response, a.text...), end...)
 }
 
 // Lengths of a body that fasthttp's headers have no number for.

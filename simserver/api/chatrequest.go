@@ -11,9 +11,7 @@ import (
 	"llmsim-bench/simserver/llm"
 )
 
-// chatRequest is the body of POST /v1/chat/completions, as far as it has an
-// effect. Sampling parameters (temperature, top_p, …) are accepted and have
-// none: there is no model to sample from.
+// chatRequest is the body of POST /v1/chat/completions.
 type chatRequest struct {
 	Model               string        `json:"model"`
 	Messages            []chatMessage `json:"messages"`
@@ -33,6 +31,32 @@ type chatRequest struct {
 	Logprobs       bool            `json:"logprobs"`
 	ResponseFormat *responseFormat `json:"response_format"`
 	ToolChoice     json.RawMessage `json:"tool_choice"`
+
+	// What follows is accepted, if its type is right, without effect: there is no
+	// model to sample from.
+	Temperature      *float64          `json:"temperature"`
+	TopP             *float64          `json:"top_p"`
+	PresencePenalty  *float64          `json:"presence_penalty"`
+	FrequencyPenalty *float64          `json:"frequency_penalty"`
+	Stop             *stopText         `json:"stop"`
+	Tools            []json.RawMessage `json:"tools"`
+	User             *string           `json:"user"`
+}
+
+// stopText is a string or a list of strings.
+type stopText []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *stopText) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*s = stopText{one}
+		return nil
+	}
+	if json.Unmarshal(data, (*[]string)(s)) != nil {
+		return badField("stop", "must be a string or an array of strings")
+	}
+	return nil
 }
 
 type responseFormat struct {
@@ -58,12 +82,12 @@ func (t *messageText) UnmarshalJSON(data []byte) error {
 		Text string `json:"text"`
 	}
 	if data[0] != '[' || json.Unmarshal(data, &parts) != nil {
-		return errors.New("must be a string, null, or an array of {\"type\":\"text\",\"text\":…} parts")
+		return badField("messages", "content must be a string, null, or an array of {\"type\":\"text\",\"text\":…} parts")
 	}
 	var b strings.Builder
 	for i, p := range parts {
 		if p.Type != "text" {
-			return fmt.Errorf("part %d has type %q; only \"text\" is simulated", i, p.Type)
+			return badField("messages", "content part %d has type %q; only \"text\" is simulated", i, p.Type)
 		}
 		b.WriteString(p.Text)
 	}
@@ -89,9 +113,12 @@ func decodeChat(body []byte) (*chatRequest, error) {
 
 // jsonError names the place of a JSON error.
 func jsonError(err error) *apiError {
+	var ours *apiError
 	var wrongType *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
 	switch {
+	case errors.As(err, &ours):
+		return ours
 	case errors.As(err, &wrongType):
 		field := wrongType.Field
 		if field == "" {
@@ -105,7 +132,7 @@ func jsonError(err error) *apiError {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return badRequest("the body is not valid JSON: it ends too early")
 	default:
-		return badField("messages", "content %v", err)
+		return badRequest("the body is not valid JSON: %v", err)
 	}
 }
 
@@ -114,6 +141,8 @@ func jsonTypeName(kind string) string {
 	switch kind {
 	case "int", "int64":
 		return "an integer"
+	case "float64":
+		return "a number"
 	case "bool":
 		return "a boolean"
 	case "slice":

@@ -51,6 +51,11 @@ type (
 		PromptTokens     int `json:"prompt_tokens"`
 		CompletionTokens int `json:"completion_tokens"`
 		TotalTokens      int `json:"total_tokens"`
+		// PromptTokensDetails is absent where nothing came from a prefix cache.
+		PromptTokensDetails *promptTokensDetails `json:"prompt_tokens_details,omitempty"`
+	}
+	promptTokensDetails struct {
+		CachedTokens int `json:"cached_tokens"`
 	}
 )
 

@@ -155,6 +155,9 @@ func (s *Server) chat(ctx *fasthttp.RequestCtx) {
 		if errors.Is(err, errDraining) {
 			ctx.SetConnectionClose()
 		}
+		if p, ok := ctx.Conn().(*peer); ok {
+			p.LookedAt()
+		}
 		return
 	}
 	p := a.peer
@@ -195,6 +198,9 @@ func (s *Server) accept(ctx *fasthttp.RequestCtx) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := m.Engine.Check(plan); err != nil {
+		return nil, badField("messages", "%v", err)
+	}
 	plan.Priority = r.Priority
 
 	a := &answer{
@@ -214,10 +220,12 @@ func (s *Server) accept(ctx *fasthttp.RequestCtx) (*answer, error) {
 		framing:    framing(ctx.Request.Header.IsHTTP11()),
 	}
 	a.request = engine.Request{Plan: plan, Outlet: a, Arrival: max(p.Received(), p.previousDue)}
-	if a.streamed {
-		for i := range plan.Choices {
-			a.renderers = append(a.renderers, newEventRenderer(a.head, i))
-		}
+	if !a.streamed {
+		a.renderText()
+		return a, nil
+	}
+	for i := range plan.Choices {
+		a.renderers = append(a.renderers, newEventRenderer(a.head, i))
 	}
 	return a, nil
 }

@@ -26,6 +26,8 @@ type Config struct {
 	Models  []Model
 	Metrics *metrics.Registry
 	Clock   engine.Clock
+	// Arrivals is told of all that is received, and asked by engines.
+	Arrivals *conn.Arrivals
 	// Version is what /version answers.
 	Version string
 	// MaxBodyBytes bounds a request's body.
@@ -97,7 +99,7 @@ var ErrClosed = errors.New("api: server closed")
 
 // Serve answers on ln's connections until ln fails or Shutdown is called.
 func (s *Server) Serve(ln net.Listener) error {
-	listener := conn.NewListener(ln, s.config.Clock, s.config.MaxPendingBytes)
+	listener := conn.NewListener(ln, s.config.Clock, s.config.Arrivals, s.config.MaxPendingBytes)
 	for {
 		c, err := listener.AcceptConn()
 		if err != nil {
@@ -167,6 +169,7 @@ func (s *Server) register(p *peer) bool {
 }
 
 func (s *Server) unregister(p *peer) {
+	p.LookedAt()
 	s.mu.Lock()
 	delete(s.peers, p)
 	s.mu.Unlock()

@@ -1,6 +1,8 @@
 // Package config reads models.yml: the file's bytes go in, plain values come
 // out, checked so far that whoever builds a model from them need not check
-// again. It must not know what is built from them: no generator, no engine.
+// again. It must not know what is built from them: no generator, no engine, and
+// no built-in profile. A profile is only a name here, and what the file says
+// beside it are overrides; whoever resolves it puts Where before an error.
 //
 // Every error names the file, the line and the field, and says what would be
 // right; all errors of a file are reported at once.
@@ -17,6 +19,7 @@ import (
 const (
 	EngineInstant   = "instant"
 	EngineFixedRate = "fixed_rate"
+	EngineScheduler = "scheduler"
 	TokenizerRegex  = "regex"
 )
 
@@ -28,7 +31,10 @@ type Config struct {
 
 // Model is one model and how it is timed.
 type Model struct {
-	Name string
+	// Where says where the model stands, as "models.yml:12: models[0]": what an
+	// error about it starts with.
+	Where string
+	Name  string
 	// ContextLength bounds prompt and answer together, in tokens.
 	ContextLength    int
 	Tokenizer        string
@@ -36,6 +42,8 @@ type Model struct {
 	TemplateOverhead TemplateOverhead
 	// FixedRate is set where Engine is EngineFixedRate.
 	FixedRate FixedRate
+	// Scheduler is set where Engine is EngineScheduler.
+	Scheduler Scheduler
 }
 
 // TemplateOverhead is how many tokens a chat template adds to a prompt.
@@ -62,8 +70,8 @@ func Load(path string) (*Config, error) {
 //go:embed models.yml
 var defaultModels []byte
 
-// Default returns the configuration that is built in: the models sim-fixed and
-// sim-instant.
+// Default returns the configuration that is built in: the models
+// qwen-mock-batched, sim-fixed and sim-instant.
 func Default() *Config {
 	c, err := Parse("built-in models.yml", defaultModels)
 	if err != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,16 +11,39 @@ import (
 )
 
 func TestDefault(t *testing.T) {
-	want := &Config{Models: []Model{
+	wantConfig(t, Default(), &Config{Models: []Model{
 		{
-			Name: "sim-fixed", ContextLength: 32768, Tokenizer: TokenizerRegex, Engine: EngineFixedRate,
+			Where: "built-in models.yml:12: models[0]",
+			Name:  "qwen-mock-batched", ContextLength: 32768, Tokenizer: TokenizerRegex, Engine: EngineScheduler,
+			Scheduler: articleScheduler("built-in models.yml:4: hardware.h100-80gb"),
+		},
+		{
+			Where: "built-in models.yml:36: models[1]",
+			Name:  "sim-fixed", ContextLength: 32768, Tokenizer: TokenizerRegex, Engine: EngineFixedRate,
 			FixedRate: FixedRate{Overhead: 2 * time.Millisecond, PrefillTokensPerSecond: 100_000, ITL: 4 * time.Millisecond},
 		},
-		{Name: "sim-instant", ContextLength: 32768, Tokenizer: TokenizerRegex, Engine: EngineInstant},
-	}}
-	if got := Default(); !reflect.DeepEqual(got, want) {
-		t.Errorf("Default() = %+v, want %+v", got, want)
+		{
+			Where: "built-in models.yml:46: models[2]",
+			Name:  "sim-instant", ContextLength: 32768, Tokenizer: TokenizerRegex, Engine: EngineInstant,
+		},
+	}})
+}
+
+// wantConfig compares all values, those behind pointers too.
+func wantConfig(t *testing.T, got, want *Config) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", dump(got), dump(want))
 	}
+}
+
+// dump shows the values behind pointers.
+func dump(c *Config) string {
+	text, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 func TestParseEveryKey(t *testing.T) {
@@ -37,20 +61,19 @@ models:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Config{Models: []Model{
+	wantConfig(t, got, &Config{Models: []Model{
 		{
-			Name: "org/model-1", ContextLength: 4096, Tokenizer: TokenizerRegex, Engine: EngineFixedRate,
+			Where: "models.yml:3: models[0]",
+			Name:  "org/model-1", ContextLength: 4096, Tokenizer: TokenizerRegex, Engine: EngineFixedRate,
 			TemplateOverhead: TemplateOverhead{TokensPerMessage: 4, TokensPerRequest: 3},
 			FixedRate:        FixedRate{Overhead: 1, PrefillTokensPerSecond: 1000, ITL: 16_670_000},
 		},
 		{
-			Name: "half", ContextLength: 1, Tokenizer: TokenizerRegex, Engine: EngineInstant,
+			Where: "models.yml:10: models[1]",
+			Name:  "half", ContextLength: 1, Tokenizer: TokenizerRegex, Engine: EngineInstant,
 			TemplateOverhead: TemplateOverhead{TokensPerRequest: 3},
 		},
-	}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("Parse = %+v, want %+v", got, want)
-	}
+	}})
 }
 
 func TestLoad(t *testing.T) {
@@ -61,9 +84,15 @@ func TestLoad(t *testing.T) {
 	if err := os.WriteFile(path, defaultModels, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := Load(path); err != nil || !reflect.DeepEqual(c, Default()) {
-		t.Errorf("Load = %+v, %v, want the default", c, err)
+	got, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
 	}
+	want, err := Parse(path, defaultModels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantConfig(t, got, want)
 	if err := os.WriteFile(path, []byte("modles: []\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"strconv"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 )
@@ -37,6 +38,15 @@ func shortened(s string) string {
 		}
 	}
 	return s
+}
+
+// alternatives lists choices as "a, b or c".
+func alternatives(choices []string) string {
+	last := len(choices) - 1
+	if last == 0 {
+		return choices[0]
+	}
+	return strings.Join(choices[:last], ", ") + " or " + choices[last]
 }
 
 // nearest returns the choice that s was probably meant to be, or "": the one

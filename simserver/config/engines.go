@@ -4,23 +4,34 @@ import "slices"
 
 // engineRule says what a model of one engine has beside modelKeys.
 type engineRule struct {
-	name     string
-	sections []sectionRule
+	name string
+	keys []keyRule
 }
 
-// sectionRule is a section that models of an engine may have. Its read says
-// whether they must: the section's getters report a key that is missing.
-type sectionRule struct {
+// keyRule is a key that models of an engine may have. Its read says whether they
+// must: it reports a key that is missing.
+type keyRule struct {
 	key  string
-	read func(*section, *Model)
+	read func(*modelReader)
 }
 
-// engines is the one place that says which engines there are and which sections
-// each takes.
+// engines is the one place that says which engines there are and which keys each
+// takes.
 var engines = []engineRule{
 	{name: EngineInstant},
-	{name: EngineFixedRate, sections: []sectionRule{
-		{key: "latency", read: readFixedRateLatency},
+	{name: EngineFixedRate, keys: []keyRule{
+		{"latency", (*modelReader).fixedRateLatency},
+	}},
+	{name: EngineScheduler, keys: []keyRule{
+		{"hardware", (*modelReader).hardwareName},
+		{"tensor_parallel", (*modelReader).tensorParallel},
+		{"profile", (*modelReader).profile},
+		{"weights", (*modelReader).weights},
+		{"shape", (*modelReader).shape},
+		{"kv_cache", (*modelReader).kvCache},
+		{"scheduler", (*modelReader).schedulerOptions},
+		{"latency", (*modelReader).stepLatency},
+		{"efficiency", (*modelReader).efficiency},
 	}},
 }
 
@@ -31,24 +42,26 @@ func engineNames() (names []string) {
 	return names
 }
 
-// readEngineSections reads the sections of m's engine, and refuses the keys that a
+// engineKeys reads the keys of the model's engine, and refuses those that a
 // model of it does not have. Where the engine itself is missing or unknown, the
-// sections of all engines are let pass unread.
-func readEngineSections(s *section, m *Model) {
+// keys of all engines are let pass unread.
+func (m *modelReader) engineKeys() {
 	keys, where := slices.Clone(modelKeys), ""
 	for _, e := range engines {
-		if m.Engine != e.name && m.Engine != "" {
+		if m.model.Engine != e.name && m.model.Engine != "" {
 			continue
 		}
-		for _, rule := range e.sections {
-			keys = append(keys, rule.key)
-			if m.Engine != "" {
-				rule.read(s, m)
+		for _, rule := range e.keys {
+			if !slices.Contains(keys, rule.key) {
+				keys = append(keys, rule.key)
+			}
+			if m.model.Engine != "" {
+				rule.read(m)
 			}
 		}
 	}
-	if m.Engine != "" {
-		where = " for engine " + m.Engine
+	if m.model.Engine != "" {
+		where = " for engine " + m.model.Engine
 	}
-	s.allow(where, keys)
+	m.allow(where, keys)
 }

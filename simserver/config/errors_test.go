@@ -26,20 +26,22 @@ func TestErrors(t *testing.T) {
 	}
 	const latencyKeys = "overhead_ms, prefill_tokens_per_second, itl_ms"
 	const fixedKeys = "name, context_length, tokenizer, engine, template_overhead, latency"
+	const allKeys = fixedKeys +
+		", hardware, tensor_parallel, profile, weights, shape, kv_cache, scheduler, efficiency"
 	const instantKeys = "name, context_length, tokenizer, engine, template_overhead"
 	tests := []struct{ name, file, want string }{
 		// The file as a whole.
 		{"empty", "", "m.yml:1: the file is empty, must have a list called models"},
 		{"comments only", "# nothing\n", "m.yml:1: the file is empty, must have a list called models"},
-		{"null", "---\n", "m.yml:2: the file is empty, must be a section with the keys models"},
-		{"text", "hello", `m.yml:1: the file is the text "hello", must be a section with the keys models`},
-		{"list", "- name: m", "m.yml:1: the file is a list, must be a section with the keys models"},
+		{"null", "---\n", "m.yml:2: the file is empty, must be a section with the keys hardware, models"},
+		{"text", "hello", `m.yml:1: the file is the text "hello", must be a section with the keys hardware, models`},
+		{"list", "- name: m", "m.yml:1: the file is a list, must be a section with the keys hardware, models"},
 		{"not YAML", "models:\n  - name: [\n", "m.yml:2: this is not YAML: did not find expected node content"},
 		{"control characters", "models: \x01", "m.yml: this is not YAML: control characters are not allowed"},
 		{"several documents", model + "---\n" + model, "m.yml:10: a second YAML document starts here, must be one only"},
 		{"broken second document", model + "---\n[", "m.yml:11: this is not YAML: did not find expected node content"},
-		{"unknown top key", model + "hardware: {}\n", "m.yml:10: hardware: unknown key; known here: models"},
-		{"misspelt top key", "model: []\n", "m.yml:1: model: unknown key, did you mean models? Known here: models\n" +
+		{"unknown top key", model + "replicas: 2\n", "m.yml:10: replicas: unknown key; known here: hardware, models"},
+		{"misspelt top key", "model: []\n", "m.yml:1: model: unknown key, did you mean models? Known here: hardware, models\n" +
 			"m.yml:1: models: missing, must be a list of models"},
 		{"no models", "models: []\n", "m.yml:1: models: the list is empty, must be a list of models"},
 		{"null models", "models:\n", "m.yml:1: models: is empty, must be a list of models"},
@@ -68,11 +70,11 @@ func TestErrors(t *testing.T) {
 				"m.yml:9: models[0].latency.itl_m: unknown key, did you mean itl_ms? Known here: " + latencyKeys,
 		},
 		{
-			"a section of a later engine", model + "    kv_cache: {block_size: 16}\n",
+			"a section of another engine", model + "    kv_cache: {block_size: 16}\n",
 			"m.yml:10: models[0].kv_cache: unknown key; known here for engine fixed_rate: " + fixedKeys,
 		},
 		{
-			"a section of another engine", replaced("fixed_rate", "instant"),
+			"a section for no section", replaced("fixed_rate", "instant"),
 			"m.yml:6: models[0].latency: unknown key; known here for engine instant: " + instantKeys,
 		},
 		{
@@ -96,7 +98,12 @@ func TestErrors(t *testing.T) {
 		},
 		{
 			"no engine", replaced("    engine: fixed_rate\n", ""),
-			"m.yml:2: models[0].engine: missing, must be instant or fixed_rate",
+			"m.yml:2: models[0].engine: missing, must be instant, fixed_rate or scheduler",
+		},
+		{
+			"no engine, and a key of none", replaced("engine: fixed_rate", "replicas: 2\n    kv_cache: {blocks: 1}"),
+			"m.yml:2: models[0].engine: missing, must be instant, fixed_rate or scheduler\n" +
+				"m.yml:5: models[0].replicas: unknown key; known here: " + allKeys,
 		},
 
 		// Text.
@@ -108,10 +115,10 @@ func TestErrors(t *testing.T) {
 			"name twice", model + "  - {name: m, context_length: 1, tokenizer: regex, engine: instant}\n",
 			"m.yml:10: models[1].name: m is the name of the model on line 2 already, must be unique",
 		},
-		{"unknown engine", replaced("fixed_rate", "scheduler"), `m.yml:5: models[0].engine: "scheduler" is not known, must be instant or fixed_rate`},
+		{"unknown engine", replaced("fixed_rate", "vllm"), `m.yml:5: models[0].engine: "vllm" is not known, must be instant, fixed_rate or scheduler`},
 		{
 			"misspelt engine", replaced("fixed_rate", "fixed-rate"),
-			`m.yml:5: models[0].engine: "fixed-rate" is not known, must be instant or fixed_rate, did you mean fixed_rate?`,
+			`m.yml:5: models[0].engine: "fixed-rate" is not known, must be instant, fixed_rate or scheduler, did you mean fixed_rate?`,
 		},
 		{"unknown tokenizer", replaced("regex", "o200k"), `m.yml:4: models[0].tokenizer: "o200k" is not known, must be regex`},
 
@@ -143,44 +150,18 @@ func TestErrors(t *testing.T) {
 		},
 	}
 	for _, tc := range tests {
-		t.Run(tc.name, func(t *testing.T) {
-			c, err := Parse("m.yml", []byte(tc.file))
-			if err == nil {
-				t.Fatalf("no error, but %+v", c)
-			}
-			if err.Error() != tc.want {
-				t.Errorf("error reads\n%s\nwant\n%s", err, tc.want)
-			}
-		})
+		t.Run(tc.name, func(t *testing.T) { wantError(t, tc.file, tc.want) })
 	}
 }
 
-// FuzzParse: no file makes the reader panic, and what it accepts is within the
-// limits it promises.
-func FuzzParse(f *testing.F) {
-	f.Add([]byte(model))
-	f.Add(defaultModels)
-	f.Add([]byte("models: &m [*m]\n"))
-	f.Add([]byte("a: &a [x]\nmodels: [{<<: *a, ? {b: c} : d}]"))
-	f.Add([]byte("models: !!binary [{name: !!int x}]"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := Parse("m.yml", data)
-		if (c == nil) == (err == nil) {
-			t.Fatalf("config %+v with error %v", c, err)
-		}
-		if err != nil {
-			return
-		}
-		if len(c.Models) == 0 {
-			t.Fatal("accepted without a model")
-		}
-		for _, m := range c.Models {
-			bad := m.Name == "" || m.ContextLength < 1 || m.Tokenizer == "" || m.Engine == "" ||
-				m.FixedRate.ITL < 0 || m.FixedRate.Overhead < 0 ||
-				m.Engine == EngineFixedRate && !(m.FixedRate.PrefillTokensPerSecond > 0)
-			if bad {
-				t.Fatalf("accepted %+v", m)
-			}
-		}
-	})
+// wantError expects a file to be refused with exactly this error.
+func wantError(t *testing.T, file, want string) {
+	t.Helper()
+	c, err := Parse("m.yml", []byte(file))
+	if err == nil {
+		t.Fatalf("no error, but %s", dump(c))
+	}
+	if err.Error() != want {
+		t.Errorf("error reads\n%s\nwant\n%s", err, want)
+	}
 }

@@ -9,9 +9,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Limits of what a model may say. Together they keep the last token of the
-// longest answer (prompt and answer of maxContextLength tokens each) within
-// int64 nanoseconds, so that engines need not think of overflow.
+// Limits of what a model may say. With those of the fixed rate they keep the
+// last token of the longest answer (prompt and answer of maxContextLength tokens
+// each) within int64 nanoseconds, so that the engine need not think of overflow.
 const (
 	maxContextLength  = 1 << 24
 	maxTemplateTokens = 10_000
@@ -35,15 +35,16 @@ func Parse(name string, data []byte) (*Config, error) {
 }
 
 func readModels(r *reader, root *yaml.Node) (models []Model) {
-	keys := []string{"models"}
+	keys := []string{"hardware", "models"}
 	file := r.section(root, "", keys)
 	if file == nil {
 		return nil
 	}
 	file.allow("", keys)
+	hardware := readHardware(file)
 	firstLine := make(map[string]int) // of each name
 	for i, node := range file.list("models", "a list of models") {
-		m := readModel(r, node, fmt.Sprintf("models[%d]", i))
+		m := readModel(r, node, fmt.Sprintf("models[%d]", i), hardware)
 		models = append(models, m)
 		if m.Name == "" {
 			continue // reported already
@@ -61,20 +62,31 @@ func readModels(r *reader, root *yaml.Node) (models []Model) {
 // modelKeys are the keys of every model, whatever its engine.
 var modelKeys = []string{"name", "context_length", "tokenizer", "engine", "template_overhead"}
 
-func readModel(r *reader, node *yaml.Node, path string) (m Model) {
+// modelReader reads the section of one model.
+type modelReader struct {
+	*section
+	hardware map[string]Hardware // of the file, by name; nil: not readable, and reported
+	model    Model
+}
+
+func readModel(r *reader, node *yaml.Node, path string, hardware map[string]Hardware) Model {
 	s := r.section(node, path, modelKeys)
 	if s == nil {
-		return m
+		return Model{}
 	}
-	m.Name = readName(s)
-	m.ContextLength = s.integer("context_length", 1, maxContextLength)
-	m.Tokenizer = s.oneOf("tokenizer", []string{TokenizerRegex})
-	m.Engine = s.oneOf("engine", engineNames())
+	m := &modelReader{section: s, hardware: hardware}
+	m.model = Model{
+		Where:         r.where(node.Line, path),
+		Name:          readName(s),
+		ContextLength: s.integer("context_length", 1, maxContextLength),
+		Tokenizer:     s.oneOf("tokenizer", []string{TokenizerRegex}),
+		Engine:        s.oneOf("engine", engineNames()),
+	}
 	if s.has("template_overhead") {
-		m.TemplateOverhead = readTemplateOverhead(s)
+		m.model.TemplateOverhead = readTemplateOverhead(s)
 	}
-	readEngineSections(s, &m)
-	return m
+	m.engineKeys()
+	return m.model
 }
 
 // readName reads a name that can stand in a URL's path and on a line of text.
@@ -89,7 +101,7 @@ func readName(s *section) string {
 
 func readTemplateOverhead(s *section) (o TemplateOverhead) {
 	keys := []string{"tokens_per_message", "tokens_per_request"}
-	t := s.section("template_overhead", keys)
+	t := s.subsection("template_overhead", keys)
 	if t == nil {
 		return o
 	}
@@ -103,21 +115,16 @@ func readTemplateOverhead(s *section) (o TemplateOverhead) {
 	return o
 }
 
-func readFixedRateLatency(s *section, m *Model) {
+func (m *modelReader) fixedRateLatency() {
 	keys := []string{"overhead_ms", "prefill_tokens_per_second", "itl_ms"}
-	l := s.section("latency", keys)
+	l := m.subsection("latency", keys)
 	if l == nil {
 		return
 	}
 	l.allow("", keys)
-	m.FixedRate = FixedRate{
-		Overhead:               milliseconds(l.number("overhead_ms", 0, maxOverheadMS)),
+	m.model.FixedRate = FixedRate{
+		Overhead:               duration(l.number("overhead_ms", 0, maxOverheadMS), time.Millisecond),
 		PrefillTokensPerSecond: l.number("prefill_tokens_per_second", minPrefillRate, maxPrefillRate),
-		ITL:                    milliseconds(l.number("itl_ms", 0, maxITLMS)),
+		ITL:                    duration(l.number("itl_ms", 0, maxITLMS), time.Millisecond),
 	}
-}
-
-// milliseconds rounds to whole nanoseconds.
-func milliseconds(ms float64) time.Duration {
-	return time.Duration(ms*float64(time.Millisecond) + 0.5)
 }

@@ -29,14 +29,19 @@ type problem struct {
 // report notes what is wrong with the field at path; path may be empty. A line
 // of 0 is one that is not known.
 func (r *reader) report(line int, path, format string, args ...any) {
-	text := r.file + ": "
+	r.problems = append(r.problems, problem{line, r.where(line, path) + ": " + fmt.Sprintf(format, args...)})
+}
+
+// where says where the field at path is: what an error about it starts with.
+func (r *reader) where(line int, path string) string {
+	where := r.file
 	if line > 0 {
-		text = fmt.Sprintf("%s:%d: ", r.file, line)
+		where = fmt.Sprintf("%s:%d", r.file, line)
 	}
 	if path != "" {
-		text += path + ": "
+		where += ": " + path
 	}
-	r.problems = append(r.problems, problem{line, text + fmt.Sprintf(format, args...)})
+	return where
 }
 
 // err returns all that was reported as one error, in the order of the lines.

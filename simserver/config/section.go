@@ -1,9 +1,7 @@
 package config
 
 import (
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -22,12 +20,18 @@ type section struct {
 // section opens node, which must be a mapping; nil: reported. The keys are
 // those an error names.
 func (r *reader) section(node *yaml.Node, path string, keys []string) *section {
+	return r.mapping(node, path, "a section with the keys "+strings.Join(keys, ", "))
+}
+
+// mapping opens node, which must be a mapping; nil: reported, as not what is
+// wanted.
+func (r *reader) mapping(node *yaml.Node, path, want string) *section {
 	if node.Kind != yaml.MappingNode {
 		what := describe(node)
 		if path == "" {
 			what = "the file " + what
 		}
-		r.report(node.Line, path, "%s, must be a section with the keys %s", what, strings.Join(keys, ", "))
+		r.report(node.Line, path, "%s, must be %s", what, want)
 		return nil
 	}
 	s := &section{reader: r, path: path, line: node.Line, values: make(map[string]*yaml.Node)}
@@ -65,6 +69,16 @@ func (s *section) allow(where string, known []string) {
 	}
 }
 
+// require reports each key that is missing; when says under what condition they
+// must be there.
+func (s *section) require(when string, keys ...string) {
+	for _, key := range keys {
+		if !s.has(key) {
+			s.reader.report(s.line, s.pathOf(key), "missing, must be given %s", when)
+		}
+	}
+}
+
 // has says whether the key is there, with whatever value.
 func (s *section) has(key string) bool { return s.values[key] != nil }
 
@@ -82,8 +96,8 @@ func (s *section) value(key, want string) *yaml.Node {
 	return node
 }
 
-// section opens the section under key.
-func (s *section) section(key string, keys []string) *section {
+// subsection opens the section under key.
+func (s *section) subsection(key string, keys []string) *section {
 	node := s.value(key, "a section with the keys "+strings.Join(keys, ", "))
 	if node == nil {
 		return nil
@@ -126,7 +140,7 @@ func (s *section) text(key, want string) string {
 
 // oneOf returns the text under key, which must be one of the choices.
 func (s *section) oneOf(key string, choices []string) string {
-	want := strings.Join(choices, " or ")
+	want := alternatives(choices)
 	text := s.text(key, want)
 	if text == "" || slices.Contains(choices, text) {
 		return text
@@ -139,53 +153,9 @@ func (s *section) oneOf(key string, choices []string) string {
 	return ""
 }
 
-// number returns the number under key, from low to high.
-func (s *section) number(key string, low, high float64) float64 {
-	return s.bounded(key, "a number", low, high)
-}
-
-// integer returns the whole number under key, from low to high. The bounds must
-// be within 2⁵³, where float64 holds every integer.
-func (s *section) integer(key string, low, high int) int {
-	const want = "a whole number"
-	n := s.bounded(key, want, float64(low), float64(high))
-	if n != math.Trunc(n) {
-		s.refuse(key, "%s is not possible, must be %s", s.values[key].Value, want)
-		return 0
-	}
-	return int(n)
-}
-
-func (s *section) bounded(key, want string, low, high float64) float64 {
-	want += " from " + plain(low) + " to " + plain(high)
-	node := s.value(key, want)
-	if node == nil {
-		return 0
-	}
-	var n float64
-	if tag := node.ShortTag(); node.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" || node.Decode(&n) != nil {
-		s.refuse(key, "%s, must be %s", describe(node), want)
-		return 0
-	}
-	switch {
-	case math.IsNaN(n) || math.IsInf(n, 0):
-		s.refuse(key, "%s is not possible, must be %s", node.Value, want)
-	case n < low:
-		s.refuse(key, "%s is not possible, must be %s or more", node.Value, plain(low))
-	case n > high:
-		s.refuse(key, "%s is not possible, must be %s or less", node.Value, plain(high))
-	default:
-		return n
-	}
-	return 0
-}
-
 func (s *section) pathOf(key string) string {
 	if s.path == "" {
 		return key
 	}
 	return s.path + "." + key
 }
-
-// plain writes a bound without an exponent.
-func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

@@ -19,8 +19,10 @@ type Clock interface{ Now() int64 }
 // Bounds of what one connection may hold.
 const (
 	// maxUnread bounds what is read ahead while a stream runs. Past it reading
-	// stops, and a client that leaves is noticed by the next write.
+	// stops, and the kernel is asked now and then whether the client has left.
 	maxUnread = 64 << 10
+	// hangUpPoll is how often.
+	hangUpPoll = 50 * time.Millisecond
 	// watchBytes is the size of one read ahead.
 	watchBytes = 512
 )
@@ -36,10 +38,15 @@ type Conn struct {
 	// the kernel for more, which it only does once all it had is answered or
 	// too little to be a request.
 	mayHoldRequest atomic.Bool
-	stamp          int64   // when the last bytes that Read returned were received
-	unread         []chunk // read, but not by Read's caller
-	unreadBytes    int
-	taking         bool // TakeUnread is at work: Read has nothing
+	// place in arrivals, and since when; -1 while it is not there.
+	arrivals  *Arrivals
+	place     int
+	openSince int64
+
+	stamp       int64   // when the last bytes that Read returned were received
+	unread      []chunk // read, but not by Read's caller
+	unreadBytes int
+	taking      bool // TakeUnread is at work: Read has nothing
 
 	interrupt chan struct{}
 	outbox    outbox
@@ -52,7 +59,7 @@ type chunk struct {
 }
 
 // newConn wraps c, which must offer a raw connection, as TCP does.
-func newConn(c net.Conn, clock Clock, maxPending int) (*Conn, error) {
+func newConn(c net.Conn, clock Clock, arrivals *Arrivals, maxPending int) (*Conn, error) {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
 		return nil, errors.New("conn: the connection has no file descriptor")
@@ -61,7 +68,7 @@ func newConn(c net.Conn, clock Clock, maxPending int) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	nc := &Conn{Conn: c, raw: raw, clock: clock, interrupt: make(chan struct{}, 1)}
+	nc := &Conn{Conn: c, raw: raw, clock: clock, arrivals: arrivals, place: -1, interrupt: make(chan struct{}, 1)}
 	nc.outbox.init(nc, maxPending)
 	return nc, nil
 }
@@ -72,6 +79,10 @@ func (c *Conn) Received() int64 { return c.stamp }
 // MayHoldRequest reports whether bytes have arrived that may hold a request
 // which is not answered yet. It is safe for any goroutine.
 func (c *Conn) MayHoldRequest() bool { return c.mayHoldRequest.Load() }
+
+// LookedAt says that all that was received has been looked at: it was a request
+// that has been passed on or refused, or too little to be one.
+func (c *Conn) LookedAt() { c.arrivals.end(c) }
 
 // errTaking ends a Read that TakeUnread made.
 var errTaking = errors.New("conn: nothing buffered")
@@ -94,12 +105,11 @@ func (c *Conn) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	c.mayHoldRequest.Store(false)
+	c.LookedAt()
 	n, err := c.Conn.Read(p)
 	if n > 0 {
-		// The order matters: marked, then stamped, then parsed, so that nobody
-		// takes an older stamp for the newest while this one is on its way.
 		c.mayHoldRequest.Store(true)
-		c.stamp = c.clock.Now()
+		c.stamp = c.arrivals.begin(c)
 	}
 	return n, err
 }
@@ -126,8 +136,7 @@ func (c *Conn) Watch() error {
 	var buf [watchBytes]byte
 	for {
 		if c.unreadBytes >= maxUnread {
-			<-c.interrupt
-			return c.clearInterrupt()
+			return c.watchUnread()
 		}
 		n, err := c.Conn.Read(buf[:])
 		if n > 0 {
@@ -141,6 +150,26 @@ func (c *Conn) Watch() error {
 			return c.clearInterrupt()
 		default:
 			return err
+		}
+	}
+}
+
+// watchUnread is Watch for a client that has sent as much ahead as is kept.
+func (c *Conn) watchUnread() error {
+	tick := time.NewTicker(hangUpPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.interrupt:
+			return c.clearInterrupt()
+		case <-tick.C:
+		}
+		var left bool
+		if err := c.raw.Control(func(fd uintptr) { left = hungUp(fd) }); err != nil {
+			return err // closed on this side
+		}
+		if left {
+			return io.EOF
 		}
 	}
 }
@@ -179,13 +208,15 @@ func (c *Conn) CloseGently() error {
 type Listener struct {
 	net.Listener
 	clock      Clock
+	arrivals   *Arrivals
 	maxPending int
 }
 
-// NewListener wraps a TCP listener. A connection holds at most maxPending bytes
+// NewListener wraps a TCP listener. Its connections tell arrivals what they
+// receive. A connection holds at most maxPending bytes
 // that its reader has not taken.
-func NewListener(ln net.Listener, clock Clock, maxPending int) *Listener {
-	return &Listener{Listener: ln, clock: clock, maxPending: maxPending}
+func NewListener(ln net.Listener, clock Clock, arrivals *Arrivals, maxPending int) *Listener {
+	return &Listener{Listener: ln, clock: clock, arrivals: arrivals, maxPending: maxPending}
 }
 
 // AcceptConn waits for the next connection.
@@ -194,5 +225,5 @@ func (l *Listener) AcceptConn() (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newConn(c, l.clock, l.maxPending)
+	return newConn(c, l.clock, l.arrivals, l.maxPending)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func pair(t *testing.T, maxPending int) (*Conn, *net.TCPConn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { client.Close() })
-	server, err := NewListener(ln, sleep.NewClock(), maxPending).AcceptConn()
+	server, err := NewListener(ln, sleep.NewClock(), &Arrivals{}, maxPending).AcceptConn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +113,33 @@ func TestMarkEndsWhenTheReaderAsksForMore(t *testing.T) {
 	}
 }
 
+func TestArrivalsAreOpenUntilLookedAt(t *testing.T) {
+	server, client := pair(t, 1)
+	before := server.clock.Now()
+	write(t, client, "ab")
+	readN(t, server, 1)
+	readN(t, server, 1) // the kernel gave both: still the same arrival
+	if server.arrivals.Settled(server.Received()) {
+		t.Error("settled though nobody has looked")
+	}
+	if !server.arrivals.Settled(before) {
+		t.Error("not settled for a moment before the arrival")
+	}
+	server.LookedAt()
+	if !server.arrivals.Settled(server.clock.Now()) {
+		t.Error("not settled after the look")
+	}
+	write(t, client, "c")
+	readN(t, server, 1)
+	client.CloseWrite()
+	if _, err := server.Read(make([]byte, 1)); err != io.EOF {
+		t.Fatal(err)
+	}
+	if !server.arrivals.Settled(server.clock.Now()) {
+		t.Error("too little to be a request holds others up")
+	}
+}
+
 func TestWatchNoticesThatTheClientLeaves(t *testing.T) {
 	for name, leave := range map[string]func(*net.TCPConn){
 		"close": func(c *net.TCPConn) { c.Close() },
@@ -143,21 +171,70 @@ func TestInterruptBeforeWatch(t *testing.T) {
 	}
 }
 
-func TestWatchStopsReadingAtItsBound(t *testing.T) {
-	server, client := pair(t, 1)
-	watched := make(chan error)
+// watching starts Watch behind a client that has sent more than is kept, and
+// returns once the bound is reached.
+func watching(t *testing.T) (server *Conn, client *net.TCPConn, sent []byte, watched chan error) {
+	t.Helper()
+	server, client = pair(t, 1)
+	sent = bytes.Repeat([]byte("0123456789abcdef"), (maxUnread+1000)/16)
+	write(t, client, string(sent))
+	// The read ahead leaves what is over the bound in the kernel: Watch is there
+	// when it has taken that much.
+	watched = make(chan error, 1)
+	reached := make(chan struct{})
+	server.Conn = &countingConn{Conn: server.Conn, left: maxUnread, reached: reached}
 	go func() { watched <- server.Watch() }()
-	sent := bytes.Repeat([]byte("0123456789abcdef"), 4*maxUnread/16)
-	go func() { _, _ = client.Write(sent) }()
+	<-reached
+	return server, client, sent, watched
+}
+
+// countingConn closes reached when so many bytes were read.
+type countingConn struct {
+	net.Conn
+	left    int
+	reached chan struct{}
+}
+
+func (c *countingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.left > 0 {
+		if c.left -= n; c.left <= 0 {
+			close(c.reached)
+		}
+	}
+	return n, err
+}
+
+func TestWatchStopsReadingAtItsBound(t *testing.T) {
+	server, _, sent, watched := watching(t)
 	server.Interrupt()
 	if err := <-watched; err != nil {
 		t.Fatal(err)
 	}
-	if server.unreadBytes > maxUnread+watchBytes {
+	if server.unreadBytes < maxUnread || server.unreadBytes > maxUnread+watchBytes {
 		t.Errorf("%d bytes were read ahead, the bound is %d", server.unreadBytes, maxUnread)
 	}
 	if got := readN(t, server, len(sent)); got != string(sent) {
 		t.Error("bytes were lost or changed order across the bound")
+	}
+}
+
+func TestWatchNoticesALeavingClientPastItsBound(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells of a hang-up behind unread bytes")
+	}
+	_, client, _, watched := watching(t)
+	client.Close()
+	if err := <-watched; err == nil {
+		t.Error("Watch returned as if interrupted")
+	}
+}
+
+func TestClosingEndsAWatchPastItsBound(t *testing.T) {
+	server, _, _, watched := watching(t)
+	server.Close()
+	if err := <-watched; err == nil {
+		t.Error("Watch returned as if interrupted")
 	}
 }
 
@@ -214,6 +291,22 @@ func TestAReaderPastTheBoundIsRefused(t *testing.T) {
 	}
 	if _, err := server.Send([]byte("x")); !errors.Is(err, ErrSlowReader) {
 		t.Errorf("the failure did not last: %v", err)
+	}
+}
+
+func TestAWholeAnswerHasNoBound(t *testing.T) {
+	server, client := pair(t, 10)
+	answer := bytes.Repeat([]byte("0123456789"), 2<<20)
+	if waited, err := server.SendWhole(answer); err != nil || !waited {
+		t.Fatalf("waited %v, error %v", waited, err)
+	}
+	flushed := make(chan error, 1)
+	go func() { flushed <- server.Flush(time.Minute) }()
+	if got := readN(t, client, len(answer)); got != string(answer) {
+		t.Error("bytes were lost")
+	}
+	if err := <-flushed; err != nil {
+		t.Error(err)
 	}
 }
 

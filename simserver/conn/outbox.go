@@ -3,6 +3,7 @@ package conn
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 )
@@ -43,8 +44,14 @@ func (o *outbox) init(c *Conn, maxPending int) {
 // Send hands p to the kernel without blocking. What the kernel does not take
 // at once is kept and sent as the reader makes room, and waited is true. An
 // error is final: ErrSlowReader past the bound, else what the kernel said.
-func (c *Conn) Send(p []byte) (waited bool, err error) {
-	o := &c.outbox
+func (c *Conn) Send(p []byte) (waited bool, err error) { return c.outbox.add(p, c.outbox.max) }
+
+// SendWhole is Send without a bound on what may wait, for an answer that exists
+// in memory as a whole anyway.
+func (c *Conn) SendWhole(p []byte) (waited bool, err error) { return c.outbox.add(p, math.MaxInt) }
+
+// add is Send with a bound.
+func (o *outbox) add(p []byte, bound int) (waited bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.failed != nil {
@@ -62,8 +69,8 @@ func (c *Conn) Send(p []byte) (waited bool, err error) {
 		}
 		p = p[n:]
 	}
-	if len(o.pending)+len(p) > o.max {
-		o.failed = fmt.Errorf("%w: over %d bytes are waiting", ErrSlowReader, o.max)
+	if len(o.pending)+len(p) > bound {
+		o.failed = fmt.Errorf("%w: over %d bytes are waiting", ErrSlowReader, bound)
 		return waited, o.failed
 	}
 	o.pending = append(o.pending, p...)

@@ -17,6 +17,8 @@ type Clock interface{ Now() int64 }
 
 // Engine turns plans into timed streams of tokens.
 type Engine interface {
+	// Check returns why a plan could never be carried out, nil if it can.
+	Check(p *plan.Plan) error
 	// Submit begins r. The engine calls r.Outlet until it has called Done,
 	// which may happen before Submit returns.
 	Submit(r *Request)
@@ -39,8 +41,21 @@ type Request struct {
 	// once Done was called or Abort returned.
 	Timelines []Timeline
 
-	entry entry // its place in a pacer, for engines that use one
+	// Queue is the time from the request's arrival at the scheduler to the first
+	// step it got into, CachedTokens how much of its prompt came from the prefix
+	// cache then, and Preemptions how often it lost its blocks. Engines without
+	// steps leave Queue at NotDelivered and the others at 0. They may be read when
+	// Timelines may, the first two from the first Release on.
+	Queue        int64
+	CachedTokens int
+	Preemptions  int
+
+	entry   entry   // its place in a pacer, for engines that use one
+	batched batched // its place in a Batched engine
 }
+
+// Serial is a number that no other request of the same Batched engine has.
+func (r *Request) Serial() uint64 { return r.batched.order }
 
 // Timeline is what became of one choice's tokens, by token index.
 type Timeline struct {
@@ -98,6 +113,7 @@ var (
 // begin sets up the timelines.
 func (r *Request) begin() {
 	r.entry.index = absent
+	r.Queue = NotDelivered
 	r.Timelines = make([]Timeline, len(r.Plan.Choices))
 	for i := range r.Timelines {
 		n := len(r.Plan.Choices[i].Tokens)

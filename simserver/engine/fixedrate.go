@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"llmsim-bench/internal/sleep"
+	"llmsim-bench/simserver/plan"
 )
 
 // FixedRateConfig describes a server without queues: every request is served as
@@ -45,6 +46,9 @@ func (f *FixedRate) TTFT(promptTokens int) time.Duration {
 	prefill := float64(promptTokens) * 1e9 / f.config.PrefillTokensPerSecond
 	return f.config.Overhead + time.Duration(math.Round(prefill))
 }
+
+// Check implements Engine: every plan can be carried out.
+func (*FixedRate) Check(*plan.Plan) error { return nil }
 
 // Submit implements Engine.
 func (f *FixedRate) Submit(r *Request) {

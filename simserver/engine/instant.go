@@ -1,11 +1,16 @@
 package engine
 
+import "llmsim-bench/simserver/plan"
+
 // instantBatch is how many tokens Instant releases at once.
 const instantBatch = 32
 
 // Instant says every token at the moment of its request's arrival, as fast as
 // the reader takes them: a server that costs nothing.
 type Instant struct{}
+
+// Check implements Engine: every plan can be carried out.
+func (Instant) Check(*plan.Plan) error { return nil }
 
 // Submit implements Engine: the whole answer is given before it returns.
 func (Instant) Submit(r *Request) {

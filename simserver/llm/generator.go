@@ -66,8 +66,9 @@ func (g *Generator) Generate(r Request) (*plan.Plan, error) {
 			PromptTokens: len(prompt), MaxTokens: asked, ContextLength: g.options.ContextLength,
 		}
 	}
-	length, reason := r.MaxTokens, "length"
+	length, reason, allowed := r.MaxTokens, "length", r.MaxTokens
 	if length == 0 {
+		allowed = room
 		length, reason = max(min(g.options.DefaultOutputTokens, room), r.MinTokens), "stop"
 	}
 	seed := g.options.Seed
@@ -75,7 +76,8 @@ func (g *Generator) Generate(r Request) (*plan.Plan, error) {
 		seed = *r.Seed
 	}
 	return &plan.Plan{
-		Prompt: prompt,
+		Prompt:    prompt,
+		MaxTokens: allowed,
 		Choices: []plan.Choice{{
 			Tokens:       filler(uint64(seed), prompt, length),
 			FinishReason: reason,

@@ -14,7 +14,7 @@ import (
 const ms = int64(time.Millisecond)
 
 func newRegistry() *Registry {
-	return New([]Model{{"sim-fixed", "fixed_rate"}, {"sim-instant", "instant"}})
+	return New([]Model{{Name: "sim-fixed", Engine: "fixed_rate"}, {Name: "sim-instant", Engine: "instant"}})
 }
 
 // fixedRate is the timeline of n tokens as sim-fixed has it for 512 prompt
@@ -29,7 +29,7 @@ func fixedRate(arrival int64, n int, late int64) Timeline {
 }
 
 func completed(arrival int64, choices ...Timeline) Outcome {
-	return Outcome{Arrival: arrival, Streamed: true, Choices: choices}
+	return Outcome{Queue: -1, Arrival: arrival, Streamed: true, Choices: choices}
 }
 
 // one is the Stats of values that are all v ms.
@@ -184,7 +184,7 @@ func TestAborted(t *testing.T) {
 	cut.Aborted = "client_closed"
 	r.Begin("sim-fixed", "", 512).End(cut)
 	// Left while it waited: nothing was released.
-	r.Begin("sim-fixed", "", 100).End(Outcome{Aborted: "drain", Streamed: true, Choices: []Timeline{{Due: []int64{5}}}})
+	r.Begin("sim-fixed", "", 100).End(Outcome{Queue: -1, Aborted: "drain", Streamed: true, Choices: []Timeline{{Due: []int64{5}}}})
 
 	m := r.Summary("").Models["sim-fixed"]
 	want := wire.Requests{Received: 2, Aborted: map[string]int64{"client_closed": 1, "drain": 1}}
@@ -205,7 +205,7 @@ func TestOnlyTheFirstEndCounts(t *testing.T) {
 	r := newRegistry()
 	q := r.Begin("sim-fixed", "run/measure", 512)
 	q.End(completed(0, fixedRate(0, 2, 0)))
-	q.End(Outcome{Aborted: "client_closed"})
+	q.End(Outcome{Queue: -1, Aborted: "client_closed"})
 	for _, phase := range []string{"", "run/measure"} {
 		m := r.Summary(phase).Models["sim-fixed"]
 		if want := (wire.Requests{Received: 1, Completed: 1}); !reflect.DeepEqual(m.Requests, want) {

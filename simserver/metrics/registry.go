@@ -16,7 +16,18 @@ import (
 const maxPhases = 64
 
 // Model is a model that requests can be for.
-type Model struct{ Name, Engine string }
+type Model struct {
+	Name, Engine string
+	// Steps counts the steps of the model's engine; nil where it has none.
+	Steps StepCounter
+}
+
+// A StepCounter is an engine's account of its steps. It is safe for concurrent use.
+type StepCounter interface {
+	// Steps returns what was counted since the last ResetSteps.
+	Steps() *wire.Steps
+	ResetSteps()
+}
 
 // Registry counts each request twice: in the period in which it arrived, which
 // lasts from one Reset to the next, and in the phase it names, if it names one.
@@ -97,6 +108,11 @@ func (r *Registry) Reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.period = fresh
+	for _, m := range r.models {
+		if m.Steps != nil {
+			m.Steps.ResetSteps()
+		}
+	}
 }
 
 // Summary sums up the requests of a phase, or, where phase is empty, those that
@@ -116,7 +132,11 @@ func (r *Registry) Summary(phase string) wire.Summary {
 		if t == nil {
 			t = &tally{}
 		}
-		sum.Models[m.Name] = t.summary(m.Engine)
+		model := t.summary(m.Engine)
+		if phase == "" && m.Steps != nil { // a step belongs to no phase
+			model.Steps = m.Steps.Steps()
+		}
+		sum.Models[m.Name] = model
 	}
 	return sum
 }

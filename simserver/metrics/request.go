@@ -20,6 +20,9 @@ type Outcome struct {
 	// whole, with its last token, and that token's times are all that the
 	// server's columns can have.
 	Streamed bool
+	// Queue is how long the request waited for its first step, in ns; negative: it
+	// got into none, or its engine has none.
+	Queue int64
 	// Choices has a timeline for each of the answer's choices. End only reads it.
 	Choices []Timeline
 }

@@ -35,6 +35,9 @@ func (t *tally) end(promptTokens int, o *Outcome) {
 		t.aborted[o.Aborted]++
 	}
 	t.promptTokens += int64(promptTokens)
+	if o.Queue >= 0 {
+		t.times[queue].addSimulated(o.Queue)
+	}
 	for i := range o.Choices {
 		c := &o.Choices[i]
 		t.outputTokens += int64(len(c.Released))

@@ -9,16 +9,17 @@ import (
 type metric int
 
 const (
-	ttft metric = iota // first token − arrival
-	itl                // token − the token before
-	tpot               // (last − first token) ÷ (tokens − 1); none for a single token
-	e2e                // last token − arrival
-	lag                // released − due, the simulator's error bar
+	ttft  metric = iota // first token − arrival
+	itl                 // token − the token before
+	tpot                // (last − first token) ÷ (tokens − 1); none for a single token
+	e2e                 // last token − arrival
+	queue               // first admission to a step − arrival at the scheduler
+	lag                 // released − due, the simulator's error bar
 	metricCount
 )
 
 // metricNames are the metrics' names in a summary.
-var metricNames = [metricCount]string{ttft: "ttft", itl: "itl", tpot: "tpot", e2e: "e2e", lag: "lag"}
+var metricNames = [metricCount]string{ttft: "ttft", itl: "itl", tpot: "tpot", e2e: "e2e", queue: "queue", lag: "lag"}
 
 // times holds the distributions of all metrics.
 type times [metricCount]columns

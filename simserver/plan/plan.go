@@ -13,6 +13,9 @@ type Plan struct {
 	Prompt []TokenID
 	// Choices holds one or more answers.
 	Choices []Choice
+	// MaxTokens is how many tokens the client allows each choice. An answer may
+	// stop earlier by itself.
+	MaxTokens int
 	// Priority orders requests under a priority policy; lower is served first.
 	Priority int
 }

@@ -1,0 +1,143 @@
+package simulate
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"llmsim-bench/simserver"
+	"llmsim-bench/simserver/config"
+	"llmsim-bench/simserver/engine"
+	"llmsim-bench/simserver/eventlog"
+	"llmsim-bench/simserver/sched"
+	"llmsim-bench/simserver/virtual"
+)
+
+// Replayed is what the replay of one model's event log came to.
+type Replayed struct {
+	Model string `json:"model"`
+	// Requests that ended, one a choice; of these, Aborted early.
+	Requests int `json:"requests"`
+	Aborted  int `json:"aborted"`
+	Tokens   int `json:"tokens"`
+	Steps    int `json:"steps"`
+	// Preemptions of all requests.
+	Preemptions int `json:"preemptions"`
+	// Differences are those whose times, queue time or preemptions are not the live
+	// run's, with the first few described.
+	Differences int      `json:"differences"`
+	Examples    []string `json:"examples,omitempty"`
+}
+
+// maxExamples is how many differences are described.
+const maxExamples = 5
+
+// Replay repeats the live run that wrote an event log in virtual time, on the
+// models of the same configuration, and compares every request's times with the
+// live ones.
+func Replay(log io.Reader, models *config.Config) ([]Replayed, error) {
+	logs, err := eventlog.Read(log)
+	if err != nil {
+		return nil, err
+	}
+	if len(logs) == 0 {
+		return nil, fmt.Errorf("the event log is empty")
+	}
+	var all []Replayed
+	for _, l := range logs {
+		i := slices.IndexFunc(models.Models, func(m config.Model) bool { return m.Name == l.Model })
+		if i < 0 {
+			return nil, fmt.Errorf("the log is of model %q, which the configuration lacks", l.Model)
+		}
+		r, err := replay(l, models.Models[i])
+		if err != nil {
+			return nil, fmt.Errorf("model %q: %w", l.Model, err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func replay(l *eventlog.Log, m config.Model) (Replayed, error) {
+	timeline, err := simserver.NewTimeline(m)
+	if err != nil {
+		return Replayed{}, err
+	}
+	if timeline.Description != l.Timeline {
+		return Replayed{}, fmt.Errorf("the log is of another configuration\n  log:  %s\n  here: %s", l.Timeline, timeline.Description)
+	}
+	c := comparison{got: make(map[int64]*replayedRequest), result: Replayed{Model: l.Model}}
+	if err := virtual.Replay(timeline.Loop, timeline.FrontEnd, l.Events, &c); err != nil {
+		return Replayed{}, err
+	}
+	for id, end := range l.Ends {
+		c.compare(id, end)
+	}
+	return c.result, nil
+}
+
+// comparison is the Observer of a replay.
+type comparison struct {
+	got    map[int64]*replayedRequest
+	result Replayed
+}
+
+type replayedRequest struct {
+	due []int64
+	virtual.Outcome
+}
+
+// Added implements virtual.Observer.
+func (c *comparison) Added(_ sched.ID, o *virtual.Outcome) {
+	c.got[o.ID] = &replayedRequest{Outcome: *o}
+}
+
+// Step implements virtual.Observer.
+func (c *comparison) Step(step *sched.Step, _ engine.StepTime, _ *sched.Scheduler) {
+	c.result.Steps++
+	c.result.Preemptions += len(step.Preempted)
+}
+
+// Admitted implements virtual.Observer.
+func (c *comparison) Admitted(o *virtual.Outcome) { c.got[o.ID].Outcome = *o }
+
+// Token implements virtual.Observer.
+func (c *comparison) Token(o *virtual.Outcome, _ int64) {
+	got := c.got[o.ID]
+	got.due = append(got.due, o.Last)
+	got.Outcome = *o
+}
+
+// Ended implements virtual.Observer.
+func (c *comparison) Ended(o *virtual.Outcome) { c.got[o.ID].Outcome = *o }
+
+// compare holds a request's replay against its live end.
+func (c *comparison) compare(id int64, live eventlog.End) {
+	c.result.Requests++
+	c.result.Tokens += len(live.Due)
+	got := c.got[id]
+	if got == nil {
+		c.differ("request %d ended live but is not in the log", id)
+		return
+	}
+	due := got.due
+	if live.Aborted { // a last token may have been due that nobody got
+		c.result.Aborted++
+		due = due[:min(len(due), len(live.Due))]
+	}
+	switch queue := got.Admitted - got.Queued; {
+	case !slices.Equal(due, live.Due):
+		c.differ("request %d: live tokens at %d, virtual at %d ns", id, live.Due, due)
+	case live.Aborted: // it may not have got into a step, or been preempted since
+	case queue != live.QueueNS || got.Cached != live.Cached || got.Preemptions != live.Preemptions:
+		c.differ("request %d: live queue %d ns, %d cached tokens, %d preemptions; virtual %d, %d, %d",
+			id, live.QueueNS, live.Cached, live.Preemptions, queue, got.Cached, got.Preemptions)
+	}
+}
+
+func (c *comparison) differ(format string, args ...any) {
+	c.result.Differences++
+	if len(c.result.Examples) < maxExamples {
+		c.result.Examples = append(c.result.Examples, fmt.Sprintf(format, args...))
+	}
+}

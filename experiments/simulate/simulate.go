@@ -1,0 +1,150 @@
+// Package simulate answers a load generator's workload in virtual time: what a
+// sweep would ask of a simulated model goes in, and what the model's engine does
+// with it comes out as the same result, with the simulated column only. It is
+// where bench and simserver meet without a network between them. The result
+// depends on its input alone, to the byte.
+package simulate
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"llmsim-bench/bench"
+	"llmsim-bench/bench/record"
+	"llmsim-bench/bench/report"
+	"llmsim-bench/bench/summary"
+	"llmsim-bench/simserver"
+	"llmsim-bench/simserver/config"
+	"llmsim-bench/simserver/sched"
+	"llmsim-bench/simserver/virtual"
+)
+
+// Config says what to simulate.
+type Config struct {
+	bench.Workload
+	// Model must be one of engine config.EngineScheduler.
+	Model config.Model
+	// SLO is what every point should meet; nil: nothing.
+	SLO summary.SLO
+	// Trace, where given, takes every step as JSON Lines.
+	Trace io.Writer
+	// Version of the program, for the result.
+	Version string
+}
+
+// Run simulates every load on an engine of its own, which starts empty.
+func Run(c Config) (*report.Result, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	result := &report.Result{
+		Schema: report.Schema, ToolVersion: c.Version, Model: c.Model.Name, Seed: c.Seed,
+	}
+	var firstID int64
+	for i := range c.Loads {
+		timeline, err := simserver.NewTimeline(c.Model)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			result.Configuration = resolved(&c, timeline)
+		}
+		p := &point{config: &c, index: i, timeline: timeline, nextID: firstID, records: summary.NewCollector()}
+		got, err := p.run()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Loads[i], err)
+		}
+		result.Points = append(result.Points, got)
+		firstID = p.nextID
+	}
+	return result, nil
+}
+
+// resolved is the configuration as it was carried out.
+func resolved(c *Config, t *simserver.Timeline) any {
+	return struct {
+		Loads        []bench.Load `json:"loads"`
+		DurationS    float64      `json:"duration_s"`
+		WarmupS      float64      `json:"warmup_s"`
+		PromptTokens int          `json:"prompt_tokens"`
+		OutputTokens int          `json:"output_tokens"`
+		SLO          summary.SLO  `json:"slo,omitempty"`
+		FrontEndMS   float64      `json:"front_end_ms"`
+		Scheduler    sched.Config `json:"scheduler"`
+	}{
+		c.Loads, c.Duration.Seconds(), c.Warmup.Seconds(), c.PromptTokens, c.OutputTokens, c.SLO,
+		t.FrontEnd.Seconds() * 1e3, t.Config,
+	}
+}
+
+// point is the simulation of one load.
+type point struct {
+	config   *Config
+	index    int
+	timeline *simserver.Timeline
+	nextID   int64
+	counts   record.Accounting // of the measured requests
+	records  *summary.Collector
+}
+
+func (p *point) run() (summary.Point, error) {
+	source, err := newSource(p)
+	if err != nil {
+		return summary.Point{}, err
+	}
+	window := p.config.Window()
+	scheduler := p.timeline.Loop.Scheduler()
+	collector := virtual.NewCollector(scheduler, sampleInterval(window.End()))
+	watch := observer{Collector: collector, point: p}
+	if p.config.Trace != nil {
+		watch.trace = newTrace(p.config.Trace, p.config.Loads[p.index])
+	}
+	if err := virtual.Run(p.timeline.Loop, p.timeline.FrontEnd, source, &watch); err != nil {
+		return summary.Point{}, err
+	}
+	if watch.trace != nil {
+		if err := watch.trace.flush(); err != nil {
+			return summary.Point{}, fmt.Errorf("write the trace: %w", err)
+		}
+	}
+	load := p.config.Loads[p.index]
+	got, err := p.records.Point(summary.Conditions{
+		OfferedRPS: load.Rate, Concurrency: load.Concurrency,
+		Start: record.Instant(window.Warmup), End: record.Instant(window.End()), Accounting: p.counts,
+	})
+	if err != nil {
+		return summary.Point{}, err
+	}
+	got.MergeServer(collector.Summary(), summary.LagEnvelope)
+	got.SLO = p.config.SLO.Evaluate(&got, summary.Simulated)
+	return got, nil
+}
+
+// Samples of the series over time: about so many, a second or more each.
+const samples = 60
+
+func sampleInterval(total time.Duration) time.Duration {
+	return max(time.Second, (total / samples).Round(time.Second))
+}
+
+// observer adds to the collector what the result needs of each request.
+type observer struct {
+	*virtual.Collector
+	point *point
+	trace *trace
+}
+
+// Ended implements virtual.Observer.
+func (o *observer) Ended(out *virtual.Outcome) {
+	o.Collector.Ended(out)
+	rec := record.New()
+	rec.ID, rec.Phase, rec.Outcome = out.ID, record.PhaseWarmup, record.OK
+	rec.End, rec.OutputTokens = record.Instant(out.Last), out.Tokens
+	rec.OutputTokensFrom = record.FromUsage
+	if out.Measured {
+		rec.Phase = record.PhaseMeasure
+		o.point.counts.Count(rec)
+	}
+	o.point.records.Add(rec)
+}

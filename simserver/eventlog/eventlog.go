@@ -1,0 +1,186 @@
+// Package eventlog writes what a live engine acted on to a file, each event in
+// its effective place, and reads it for a replay in virtual time. Engines go in
+// through their Log; JSON Lines come out, and the other way round. It decides
+// nothing and knows no clock.
+//
+// The lines of a model, in order:
+//
+//	{"event":"model","model":…,"timeline":…}     what the engine was built from
+//	{"event":"arrive","turn":…,"id":…,…}         a request reached the scheduler
+//	{"event":"abort","turn":…,"id":…,"at_ns":…}  one was taken out of it
+//	{"event":"end","id":…,"choices":[…],…}       what became of one
+//
+// turn counts the actions of the engine's loop that came before. Moments are
+// nanoseconds of the server's clock.
+package eventlog
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"llmsim-bench/simserver/engine"
+)
+
+// line is any line of the file; which fields it has is up to Event.
+type line struct {
+	Event string `json:"event"`
+	Model string `json:"model"`
+	// Timeline describes what the model's engine was built from.
+	Timeline string `json:"timeline,omitempty"`
+
+	Turn int64  `json:"turn,omitempty"`
+	ID   uint64 `json:"id"`
+	// AtNS is the raw moment: of the arrival, or of the abort.
+	AtNS int64 `json:"at_ns,omitempty"`
+
+	Prompt    []uint32 `json:"prompt,omitempty"`
+	MaxTokens int      `json:"max_tokens,omitempty"`
+	Priority  int      `json:"priority,omitempty"`
+
+	QueueNS     int64    `json:"queue_ns,omitempty"`
+	Cached      int      `json:"cached_tokens,omitempty"`
+	Preemptions int      `json:"preemptions,omitempty"`
+	Aborted     bool     `json:"aborted,omitempty"`
+	Choices     []choice `json:"choices,omitempty"`
+}
+
+// choice is one choice of a request: what it says when it arrives, when its
+// tokens were due when it has ended.
+type choice struct {
+	Output []uint32 `json:"output,omitempty"`
+	Finish string   `json:"finish,omitempty"`
+	DueNS  []int64  `json:"due_ns,omitempty"`
+}
+
+const (
+	eventModel  = "model"
+	eventArrive = "arrive"
+	eventAbort  = "abort"
+	eventEnd    = "end"
+)
+
+// Writer writes the events of any number of models to one file. Engines hand
+// them over without waiting; a goroutine of its own writes.
+type Writer struct {
+	file   *os.File
+	buffer *bufio.Writer
+	lines  *json.Encoder
+
+	mu      sync.Mutex
+	more    sync.Cond
+	queue   []func() line
+	closed  bool
+	written chan error
+}
+
+// Create begins a log; it replaces a file of that name.
+func Create(path string) (*Writer, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("create the event log: %w", err)
+	}
+	w := &Writer{file: f, buffer: bufio.NewWriterSize(f, 256<<10), written: make(chan error, 1)}
+	w.lines = json.NewEncoder(w.buffer)
+	w.more.L = &w.mu
+	go func() { w.written <- w.write() }()
+	return w, nil
+}
+
+// Close writes what is left. The engines must have stopped.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.more.Signal()
+	if err := errors.Join(<-w.written, w.buffer.Flush(), w.file.Close()); err != nil {
+		return fmt.Errorf("write the event log %s: %w", w.file.Name(), err)
+	}
+	return nil
+}
+
+// write encodes lines until Close.
+func (w *Writer) write() error {
+	var failed error
+	var batch []func() line
+	for {
+		w.mu.Lock()
+		for len(w.queue) == 0 && !w.closed {
+			w.more.Wait()
+		}
+		batch, w.queue = w.queue, batch[:0]
+		over := w.closed && len(batch) == 0
+		w.mu.Unlock()
+		if over {
+			return failed
+		}
+		for i, make := range batch {
+			if failed == nil {
+				failed = w.lines.Encode(make())
+			}
+			batch[i] = nil
+		}
+	}
+}
+
+func (w *Writer) add(make func() line) {
+	w.mu.Lock()
+	w.queue = append(w.queue, make)
+	w.mu.Unlock()
+	w.more.Signal()
+}
+
+// Model returns the Log of one model's engine. timeline describes what the
+// engine is built from: a replay must have the same.
+func (w *Writer) Model(name, timeline string) engine.Log {
+	w.add(func() line { return line{Event: eventModel, Model: name, Timeline: timeline} })
+	return &modelLog{writer: w, name: name}
+}
+
+// modelLog implements engine.Log.
+type modelLog struct {
+	writer *Writer
+	name   string
+}
+
+func (m *modelLog) Arrived(turn int64, r *engine.Request) {
+	m.writer.add(func() line {
+		l := line{
+			Event: eventArrive, Model: m.name, Turn: turn, ID: r.Serial(), AtNS: r.Arrival,
+			MaxTokens: r.Plan.MaxTokens, Priority: r.Plan.Priority,
+		}
+		for _, id := range r.Plan.Prompt {
+			l.Prompt = append(l.Prompt, uint32(id))
+		}
+		for _, c := range r.Plan.Choices {
+			said := choice{Finish: c.FinishReason}
+			for _, t := range c.Tokens {
+				said.Output = append(said.Output, uint32(t.ID))
+			}
+			l.Choices = append(l.Choices, said)
+		}
+		return l
+	})
+}
+
+func (m *modelLog) Aborted(turn int64, r *engine.Request, at int64) {
+	m.writer.add(func() line {
+		return line{Event: eventAbort, Model: m.name, Turn: turn, ID: r.Serial(), AtNS: at}
+	})
+}
+
+func (m *modelLog) Ended(r *engine.Request, aborted bool) {
+	m.writer.add(func() line {
+		l := line{
+			Event: eventEnd, Model: m.name, ID: r.Serial(), Aborted: aborted,
+			QueueNS: r.Queue, Cached: r.CachedTokens, Preemptions: r.Preemptions,
+		}
+		for _, t := range r.Timelines {
+			l.Choices = append(l.Choices, choice{DueNS: t.Due[:len(t.Released)]})
+		}
+		return l
+	})
+}
