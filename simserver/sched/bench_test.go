@@ -171,14 +171,18 @@ func BenchmarkDecodeBareLoop(b *testing.B) {
 			for range b.N {
 				step.Seqs = step.Seqs[:0]
 				for _, q := range s.running {
-					step.Seqs = append(step.Seqs, Scheduled{ID: q.id, Context: q.computed, New: 1})
+					step.Seqs = append(step.Seqs, Scheduled{})
+					e := &step.Seqs[len(step.Seqs)-1]
+					e.ID, e.Context, e.New = q.id, q.computed, 1
 					q.computed++
 				}
 				s.outputs = s.outputs[:0]
 				for i := range step.Seqs {
 					q := s.seqs.bySlot[step.Seqs[i].ID.slot]
 					q.known++
-					s.outputs = append(s.outputs, Output{ID: q.id, Index: q.known})
+					s.outputs = append(s.outputs, Output{})
+					out := &s.outputs[len(s.outputs)-1]
+					out.ID, out.Index = q.id, q.known
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*batch), "ns/seq")

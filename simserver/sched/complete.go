@@ -23,14 +23,15 @@ func (s *Scheduler) Complete() []Output {
 		if q == nil {
 			continue
 		}
-		out := Output{ID: q.id, Index: q.known - q.prompt}
+		s.outputs = append(s.outputs, Output{})
+		out := &s.outputs[len(s.outputs)-1] // filled in place, as in give
+		out.ID, out.Index = q.id, q.known-q.prompt
 		s.learn(q)
 		if q.known >= q.end {
 			out.Finish = q.finish
 			s.leave(q)
 			q.ended, finished = true, true
 		}
-		s.outputs = append(s.outputs, out)
 	}
 	if finished {
 		s.dropFinished()
@@ -45,8 +46,9 @@ func (s *Scheduler) learn(q *sequence) {
 	if !s.config.EnablePrefixCaching {
 		return
 	}
-	if int(q.known)%s.config.BlockSize == 0 {
+	if q.known == q.full {
 		q.hashOutputs()
+		q.full += int32(s.config.BlockSize)
 	}
 	// A block whose last token was still in flight when it was scheduled has a key
 	// only now.

@@ -56,7 +56,7 @@ type Config struct {
 }
 
 // Rules are decisions that vLLM changed from one release to the next without
-// an option to choose. NewConfig sets them.
+// an option to choose. NewConfig sets them, but for the last.
 type Rules struct {
 	// NullBlock says that one block of the cache is taken at start as the null
 	// block, as in every vLLM release. It counts for the watermark.
@@ -71,6 +71,11 @@ type Rules struct {
 	// a request that got nothing in this step is preempted for one that is behind
 	// it, the next one in line is passed over in this step.
 	VictimSkipsNext bool
+	// FirstTiedLoses is what vLLM does when running requests have the same priority
+	// and arrival: the first admitted is preempted. Such requests can push each other
+	// out for ever, each before its prompt is computed again, so no profile sets it:
+	// by default the one that is behind the others in the queue's order is preempted.
+	FirstTiedLoses bool
 }
 
 // The largest values New takes. They keep token counts within int32 and the

@@ -13,17 +13,21 @@ import (
 // after every call what must hold at all times.
 func TestProperties(t *testing.T) {
 	var saw sightings
+	all := true // unless -run picks some
 	for _, profile := range ConfigProfiles() {
 		for _, policy := range []Policy{FCFS, Priority} {
 			for _, async := range []bool{false, true} {
+				ran := false
 				t.Run(fmt.Sprintf("%s/policy=%d/async=%v", profile, policy, async), func(t *testing.T) {
+					ran = true
 					rapid.Check(t, func(t *rapid.T) { checkProperties(t, profile, policy, async, &saw) })
 				})
+				all = all && ran
 			}
 		}
 	}
 	t.Logf("over all runs: %+v", saw)
-	if saw.preempted == 0 || saw.resumed == 0 || saw.cached == 0 || saw.finishedWaiting == 0 {
+	if all && (saw.preempted == 0 || saw.resumed == 0 || saw.cached == 0 || saw.finishedWaiting == 0) {
 		t.Error("the load is too light to test anything")
 	}
 }
@@ -132,7 +136,7 @@ func (m *model) add(t *rapid.T) {
 		Stops:     d.IntN(2) == 0,
 		MaxTokens: 1 + d.IntN(1+d.IntN(30)),
 		Priority:  d.IntN(3),
-		ArrivalNS: int64(m.added),
+		ArrivalNS: int64(m.added / 3), // some at the same time
 	}
 	if !r.Stops {
 		r.MaxTokens = min(r.MaxTokens, len(r.Output))

@@ -120,7 +120,7 @@ func compareUrgency(a, b *sequence) int {
 	)
 }
 
-// compareRank compares what the choice of a victim looks at.
+// compareRank leaves ties: it is what vLLM chooses a victim by.
 func compareRank(a, b *sequence) int {
 	return cmp.Or(
 		cmp.Compare(a.priority, b.priority),

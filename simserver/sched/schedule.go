@@ -103,13 +103,15 @@ func (s *Scheduler) register(q *sequence, tokens int32) {
 
 // give enters q's n tokens in the step.
 func (s *Scheduler) give(step *Step, q *sequence, n int32) {
-	samples := q.computed+n == q.known+q.inFlight
-	step.Seqs = append(step.Seqs, Scheduled{
-		ID: q.id, Context: q.computed, New: n, Prefill: q.computed < q.prefill, Samples: samples,
-	})
+	// Filled in place: a struct with small fields is slow to build and copy.
+	step.Seqs = append(step.Seqs, Scheduled{})
+	e := &step.Seqs[len(step.Seqs)-1]
+	e.ID, e.Context, e.New = q.id, q.computed, n
+	e.Prefill = q.computed < q.prefill
+	e.Samples = q.computed+n == q.known+q.inFlight
 	step.Tokens += int(n)
 	q.computed += n
-	if samples {
+	if e.Samples {
 		q.inFlight++
 	}
 }
@@ -121,9 +123,13 @@ func (s *Scheduler) victim() int {
 	if s.config.Policy == FCFS {
 		return last
 	}
+	compare := compareUrgency
+	if s.config.Rules.FirstTiedLoses {
+		compare = compareRank
+	}
 	worst := 0
 	for i, q := range s.running {
-		if compareRank(q, s.running[worst]) > 0 {
+		if compare(q, s.running[worst]) > 0 {
 			worst = i
 		}
 	}

@@ -8,8 +8,9 @@ type sequence struct {
 	// them by a step in flight; known all tokens seen; inFlight the outputs that a
 	// step in flight will add.
 	computed, known, inFlight int32
-	// room is how many tokens the table's blocks hold.
-	room int32
+	// room is how many tokens the table's blocks hold; full how many must be known for
+	// the next key.
+	room, full int32
 	// prefill is how many tokens were known at the last admission.
 	prefill int32
 	// prompt is the prompt's length; end where the sequence ends; limit where it
@@ -90,6 +91,7 @@ func (q *sequence) hashPrompt(prompt []uint32, blockSize int) {
 		prompt = prompt[blockSize:]
 	}
 	q.chain = c.add(prompt)
+	q.full = int32((len(q.keys) + 1) * blockSize)
 }
 
 // hashOutputs makes the key of the block that the last known token filled.
