@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,10 @@ const (
 	flagMaxFailures  = "max-failures"
 )
 
+// envURL stands in for --url. It is not one of the flag's EnvVars, for which an
+// empty variable would be as good as --url "".
+const envURL = "LLMSIM_BENCH_URL"
+
 // defaultModel is what is benchmarked on the bundled simulator.
 const defaultModel = "sim-fixed"
 
@@ -43,8 +48,8 @@ const defaultModel = "sim-fixed"
 func loadFlags() []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{
-			Name: flagURL, EnvVars: []string{"LLMSIM_BENCH_URL"},
-			Usage: "base `URL` of the server, such as http://host:8000/v1; without it the bundled simulator is started",
+			Name:  flagURL,
+			Usage: "base `URL` of the server, such as http://host:8000/v1; without it the bundled simulator is started [$" + envURL + "]",
 		},
 		&cli.StringFlag{Name: flagModel, Usage: "model `NAME`; may be left out where the server has one (bundled simulator: " + defaultModel + ")"},
 		&cli.StringFlag{Name: flagAPIKey, EnvVars: []string{"OPENAI_API_KEY"}, Usage: "`KEY` sent as a bearer token to --url"},
@@ -100,10 +105,20 @@ func benchmark(c *cli.Context, loads []bench.Load) error {
 	if err != nil {
 		return err
 	}
+	if n := c.Int64(flagMaxFailures); n < 0 && c.IsSet(flagMaxFailures) {
+		return fmt.Errorf("--%s %d is negative, must be 0 or more", flagMaxFailures, n)
+	}
+	if err := checkOutputs(c, flagOut, flagRecords); err != nil {
+		return err
+	}
+	url := c.String(flagURL)
+	if !c.IsSet(flagURL) {
+		url = os.Getenv(envURL)
+	}
 	_, terminal := report.Terminal(os.Stderr)
 	progress := report.NewProgress(os.Stderr, terminal && !c.Bool(flagQuiet))
 	config := bench.Config{
-		URL: c.String(flagURL), Model: c.String(flagModel), APIKey: c.String(flagAPIKey), Workload: workloadOf(c, loads),
+		URL: url, Model: c.String(flagModel), APIKey: c.String(flagAPIKey), Workload: workloadOf(c, loads),
 		MaxInFlight: c.Int(flagMaxInFlight), Timeout: c.Duration(flagTimeout),
 		IgnoreEOS: c.Bool(flagIgnoreEOS), SLO: slo, RecordsPath: c.String(flagRecords),
 		Version: version, Progress: progress.Update,
@@ -124,33 +139,55 @@ func benchmark(c *cli.Context, loads []bench.Load) error {
 	}
 	result, err := bench.Run(c.Context, config)
 	progress.Clear()
-	if errors.Is(err, context.Canceled) {
+	switch {
+	case result == nil && errors.Is(err, context.Canceled):
 		return errors.New("stopped before anything was measured")
-	}
-	if err != nil {
+	case result == nil:
 		return err
 	}
-	if err := show(c, result); err != nil {
+	if err := errors.Join(err, show(c, result)); err != nil {
 		return err
 	}
 	return verdict(result, c.Int64(flagMaxFailures))
 }
 
-// show writes the result where the flags say.
-func show(c *cli.Context, result *report.Result) error {
-	if path := c.String(flagOut); path != "" {
-		if err := result.WriteJSON(path); err != nil {
-			return err
+// checkOutputs finds out, before anything is measured, whether the files that the
+// flags name can be made.
+func checkOutputs(c *cli.Context, flags ...string) error {
+	for _, name := range flags {
+		path := c.String(name)
+		if path == "" {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("--%s %s is no file that can be replaced; name a new file or a regular one", name, path)
+		}
+		probe, err := os.CreateTemp(filepath.Dir(path), ".llmsim-bench-*.tmp")
+		if err != nil {
+			return fmt.Errorf("--%s %s can't be made: %w", name, path, err)
+		}
+		if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+			return fmt.Errorf("--%s %s: %w", name, path, err)
 		}
 	}
-	if c.Bool(flagQuiet) {
-		return nil
+	return nil
+}
+
+// show writes the result where the flags say. A file that fails must not take
+// the table with it.
+func show(c *cli.Context, result *report.Result) error {
+	var errs []error
+	if path := c.String(flagOut); path != "" {
+		errs = append(errs, result.WriteJSON(path))
 	}
-	width := 0
-	if out, ok := c.App.Writer.(*os.File); ok {
-		width, _ = report.Terminal(out)
+	if !c.Bool(flagQuiet) {
+		width := 0
+		if out, ok := c.App.Writer.(*os.File); ok {
+			width, _ = report.Terminal(out)
+		}
+		errs = append(errs, report.WriteConsole(c.App.Writer, result, width))
 	}
-	return report.WriteConsole(c.App.Writer, result, width)
+	return errors.Join(errs...)
 }
 
 // verdict turns a result into an exit code: what makes the numbers worthless
@@ -169,6 +206,8 @@ func verdict(result *report.Result, maxFailures int64) error {
 	switch {
 	case result.Interrupted:
 		return cli.Exit("stopped early; the result holds what was measured until then", exitError)
+	case ok == 0 && failed == 0:
+		return cli.Exit("nothing was measured: no request was answered and none failed; measure for longer or at a higher load", exitError)
 	case limited:
 		return cli.Exit("the client was the limit: don't trust these numbers", exitLimited)
 	case maxFailures >= 0 && failed > maxFailures:

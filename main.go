@@ -27,16 +27,15 @@ const (
 
 const exitCodesHelp = `EXIT CODES:
    0  fine
-   1  usage or internal error, or stopped early
+   1  usage or internal error, stopped early, or nothing measured
    2  an objective of --slo was missed
    3  more requests failed than --max-failures allows (default: all of them)
    4  the client was the limit: don't trust these numbers`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args)
-	stop()
-	os.Exit(code)
+	context.AfterFunc(ctx, stop) // whoever asks twice means now: the second signal ends the process
+	os.Exit(run(ctx, os.Args))
 }
 
 // run executes one command line and returns the exit code.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,17 +14,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/shirou/gopsutil/v3/process"
+
+	"llmsim-bench/bench/record"
 	"llmsim-bench/bench/report"
 	"llmsim-bench/simserver/simtest"
 )
 
 // asProgram makes the test binary be llmsim-bench, so that tests can run it as
 // a process of its own.
-const asProgram = "LLMSIM_BENCH_TEST_AS_PROGRAM"
+const asProgram = "BENCH_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
@@ -281,6 +286,7 @@ func TestASweepThatCannotBe(t *testing.T) {
 	}
 	dead := "http://" + ln.Addr().String() + "/v1"
 	ln.Close()
+	missing := filepath.Join(t.TempDir(), "missing")
 
 	for _, c := range []struct {
 		name, says string
@@ -300,7 +306,13 @@ func TestASweepThatCannotBe(t *testing.T) {
 		{"no output", "0 output tokens are not possible", []string{"--url", sim.URL, "--output-tokens", "0"}},
 		{"bad objective", "--slo", []string{"--slo", "ttft=1ms"}},
 		{"argument", "takes no arguments", []string{"now"}},
-		{"context", "context length is 4096", []string{"--url", sim.URL, "--model", "fast", "--prompt-tokens", "5000"}},
+		{"context", "takes 4096 together", []string{"--url", sim.URL, "--model", "fast", "--prompt-tokens", "4090", "--output-tokens", "7"}},
+		{"empty URL", "--url is empty", []string{"--url", ""}},
+		{"years", "duration 87600h0m0s is not possible", []string{"--url", sim.URL, "--duration", "87600h"}},
+		{"failures", "--max-failures -5 is negative", []string{"--url", sim.URL, "--max-failures", "-5"}},
+		{"no folder", "no such file", []string{"--url", dead, "--out", filepath.Join(missing, "r.json")}},
+		{"a folder as result", "is no file that can be replaced", []string{"--url", dead, "--out", filepath.Dir(missing)}},
+		{"a folder as records", "is no file that can be replaced", []string{"--url", dead, "--records", filepath.Dir(missing)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, stderr := finished(t, append([]string{"sweep"}, c.args...)...)
@@ -314,6 +326,115 @@ func TestASweepThatCannotBe(t *testing.T) {
 				t.Errorf("printed %q", stdout)
 			}
 		})
+	}
+	if left, err := os.ReadDir(filepath.Dir(missing)); err != nil || len(left) > 0 {
+		t.Errorf("the checks left %v behind, %v", left, err)
+	}
+}
+
+// The flags of requests reach them: the server checks the key and answers
+// nothing, so that requests wait for their place and time out.
+func TestRequestFlags(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			http.Error(w, "", http.StatusUnauthorized)
+			return
+		}
+		if err != nil || bytes.Contains(body, []byte(`"max_tokens":8`)) {
+			<-r.Context().Done() // until the client gives up
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		failAfterProbes(w, r)
+	}))
+	t.Cleanup(server.Close)
+	records := filepath.Join(t.TempDir(), "r.jsonl")
+	code, result, _, stderr := sweepOf(t, &simtest.Simulator{URL: server.URL + "/v1"}, "--rates", "100", "--duration", "100ms", "--warmup", "0s",
+		"--api-key", "secret", "--max-in-flight", "2", "--timeout", "50ms", "--seed", "7", "--records", records)
+	if code != exitFailures && code != exitLimited || len(result.Points) != 1 || result.Seed != 7 {
+		t.Fatalf("exit code %d, %d points, seed %d: %s", code, len(result.Points), result.Seed, stderr)
+	}
+	// The run waits for the last requests no longer than for any.
+	if a := result.Points[0].Accounting; a.OK > 0 || a.FailedByKind["timeout"] < 2 || a.FailedByKind["timeout"] != a.Failed {
+		t.Errorf("%+v, want timeouts and no other failure", a)
+	}
+	file, err := os.Open(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var slots, ends []record.Instant
+	for reader := record.NewReader(file); ; {
+		r, err := reader.Next()
+		if err != nil {
+			break
+		}
+		if r.Slot != record.Unset {
+			slots, ends = append(slots, r.Slot), append(ends, r.End)
+		}
+	}
+	slices.Sort(slots)
+	slices.Sort(ends)
+	for i := 2; i < len(slots); i++ {
+		if slots[i] < ends[i-2] {
+			t.Errorf("more than two requests ran at %d", slots[i])
+		}
+	}
+}
+
+// What was measured until the disk was full is shown and written.
+func TestAFullDiskEndsTheRun(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("this platform has no full disk")
+	}
+	sim := simtest.Start(t, simtest.WithModels(fastModels))
+	dir := t.TempDir()
+	out, records := filepath.Join(dir, "r.json"), filepath.Join(dir, "r.jsonl")
+	if err := os.Symlink("/dev/full", records+".partial"); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := finished(t, "sweep", "--url", sim.URL, "--model", "fast", "--rates", "200,10", "--duration", "1h", "--warmup", "0s",
+		"--output-tokens", "2", "--out", out, "--records", records)
+	if code != exitError || !strings.Contains(stderr, "no space left") || !strings.Contains(stdout, "no space left") {
+		t.Errorf("exit code %d, said %q and printed\n%s", code, stderr, stdout)
+	}
+	var r report.Result
+	data, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		t.Fatal(err)
+	}
+	if !r.Interrupted || len(r.Points) != 1 || r.Points[0].Accounting.OK == 0 || !strings.Contains(strings.Join(r.Notes, "\n"), "no space left") {
+		t.Errorf("interrupted %v, %d points, notes %q", r.Interrupted, len(r.Points), r.Notes)
+	}
+	if _, err := os.Stat(records); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("records that are not complete have their final name: %v", err)
+	}
+}
+
+func TestNothingMeasuredIsNoSuccess(t *testing.T) {
+	sim := simtest.Start(t, simtest.WithModels(fastModels))
+	code, stdout, stderr := finished(t, "run", "--url", sim.URL, "--model", "fast", "--rate", "0.001", "--duration", "10ms", "--warmup", "0s")
+	if code != exitError || !strings.Contains(stderr, "nothing was measured") || !strings.Contains(stdout, "no request came due") {
+		t.Errorf("exit code %d, said %q and printed\n%s", code, stderr, stdout)
+	}
+}
+
+// What the user sets for a server of their own is not for the bundled one, and
+// an empty URL in the environment is none.
+func TestTheBundledSimulatorKnowsNoVariables(t *testing.T) {
+	cmd := program(t, "run", "--rate", "50", "--duration", "100ms", "--warmup", "0s", "--quiet")
+	cmd.Env = append(cmd.Env, "LLMSIM_MODELS=nowhere.yml", "LLMSIM_DRAIN=soon", "LLMSIM_BENCH_URL=")
+	if text, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitOK && cmd.ProcessState.ExitCode() != exitLimited {
+		t.Errorf("%v: %s", err, text)
+	}
+	cmd = program(t, "run", "--rate", "50")
+	cmd.Env = append(cmd.Env, "LLMSIM_BENCH_URL=nonsense")
+	if text, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(text), `bad URL "nonsense"`) {
+		t.Errorf("%v: %s", err, text)
 	}
 }
 
@@ -438,6 +559,46 @@ func TestServeStopsOnSIGTERM(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("serve ended with %v", err)
+	}
+}
+
+// The first signal lets answers end; whoever sends another does not wait.
+func TestASecondSignalEndsTheProcess(t *testing.T) {
+	models := filepath.Join(t.TempDir(), "models.yml")
+	if err := os.WriteFile(models, []byte(fastModels), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := program(t, "serve", "--listen", "127.0.0.1:0", "--models", models, "--drain", "1h")
+	url := startServe(t, cmd)
+	asked := make(chan error, 1)
+	go func() { // an answer that takes an hour
+		resp, err := http.Post(url+"/chat/completions", "application/json",
+			strings.NewReader(`{"model":"slow","messages":[{"role":"user","content":"hi"}]}`))
+		if err == nil {
+			resp.Body.Close()
+		}
+		asked <- err
+	}()
+	waitUntil(t, func() bool {
+		resp, err := http.Get(strings.TrimSuffix(url, "/v1") + "/metrics/summary")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		return err == nil && bytes.Contains(text, []byte(`"running":1`))
+	})
+	served, err := process.NewProcess(int32(cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// When the first has been heard can't be seen: signals come until the end.
+	waitUntil(t, func() bool {
+		_ = cmd.Process.Signal(os.Interrupt)
+		return isZombie(served)
+	})
+	if err := <-asked; err == nil {
+		t.Error("the hour's answer came to its end")
 	}
 }
 

@@ -68,6 +68,9 @@ func runSimulate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkOutputs(c, flagOut, flagTrace); err != nil {
+		return err
+	}
 	model, err := schedulerModel(models, c.String(flagModel))
 	if err != nil {
 		return err

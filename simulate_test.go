@@ -121,6 +121,8 @@ func TestASimulationThatCannotBe(t *testing.T) {
 		{"bad concurrency", `"0" is not possible`, []string{"--concurrency", "4,0"}},
 		{"context", "in a context of 32768", []string{"--prompt-tokens", "40000"}},
 		{"no file", "no such file", []string{"--models", "nowhere.yml"}},
+		{"no trace", "--trace", []string{"--trace", t.TempDir()}},
+		{"no result", "no such file", []string{"--out", filepath.Join("nowhere", "r.json")}},
 		{"no log", "no such file", []string{"--replay", "nowhere.jsonl"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -27,6 +28,9 @@ func startSimulator() (*simulator, error) {
 		return nil, fmt.Errorf("start the simulator: %w", err)
 	}
 	command := exec.Command(program, "serve", "--"+flagListen, "127.0.0.1:0", "--"+flagUntilStdin)
+	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "LLMSIM_") // meant for a server that the user starts
+	})
 	command.Stderr = os.Stderr
 	command.SysProcAttr = ownProcessGroup()
 	stdin, err := command.StdinPipe()

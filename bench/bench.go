@@ -53,8 +53,8 @@ func (c *Config) check() error {
 	if c.URL == "" {
 		bad("the URL is empty, must be that of an OpenAI-compatible server, such as http://localhost:8000/v1")
 	}
-	if c.Timeout < 0 {
-		bad("timeout %v is not possible, must be above 0, or 0 for none", c.Timeout)
+	if c.Timeout < 0 || c.Timeout > maxTime {
+		bad("timeout %v is not possible, must be above 0 and at most %v, or 0 for none", c.Timeout, maxTime)
 	}
 	if c.MaxInFlight < 0 {
 		bad("%d requests in flight are not possible, must be 1 or more, or 0 for no cap", c.MaxInFlight)
@@ -63,9 +63,11 @@ func (c *Config) check() error {
 }
 
 // Run measures every load in turn. When ctx ends early, it returns what was
-// measured so far with Interrupted set; the error is nil then. An error means
-// that there is nothing to show: the configuration is impossible, the server
-// can't be used, or the records can't be written.
+// measured so far with Interrupted set; the error is nil then. An error without a
+// result means that there is nothing to show: the configuration is impossible, or
+// the server can't be used. An older file of records is left alone then. An error
+// with a result means that the records could not be written, which ends the run
+// like the end of ctx.
 func Run(ctx context.Context, c Config) (*report.Result, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -79,22 +81,23 @@ func Run(ctx context.Context, c Config) (*report.Result, error) {
 		if records, err = record.Create(c.RecordsPath); err != nil {
 			return nil, err
 		}
-		defer records.Close()
+		defer records.Discard()
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	clock := sleep.NewClock()
 	pool := transport.New(transport.Config{Target: target, Now: clock.Now, ConnectTimeout: connectTimeout, TLS: c.TLS})
 	defer pool.Close()
 
-	r := &runner{config: c, clock: clock, pool: pool, records: records}
+	r := &runner{config: c, clock: clock, pool: pool, records: records, stop: stop}
 	result := &report.Result{
 		Schema: report.Schema, ToolVersion: c.Version, Started: time.Now(), TargetURL: c.URL,
-		Seed: c.Seed, Machine: report.ThisMachine(),
+		Seed: c.Seed, Machine: report.ThisMachine(), Points: []summary.Point{},
 	}
 	if err := r.meet(ctx); err != nil {
 		return nil, err
 	}
 	result.Model = r.server.model
-	result.Notes = r.server.notes
 	for i := range c.Loads {
 		point, ok, err := r.measure(ctx, i)
 		if err != nil {
@@ -110,11 +113,12 @@ func Run(ctx context.Context, c Config) (*report.Result, error) {
 	}
 	result.Configuration = r.resolved()
 	if records != nil {
-		if err := records.Close(); err != nil {
-			return nil, err
+		if err = records.Close(); err != nil {
+			r.note("The records are not complete: %v.", err)
 		}
 	}
-	return result, nil
+	result.Notes = r.server.notes
+	return result, err
 }
 
 // connectTimeout bounds opening a connection.
@@ -126,6 +130,7 @@ type runner struct {
 	clock   sleep.Clock
 	pool    *transport.Pool
 	records *record.Writer
+	stop    func() // ends the run
 	server  server
 	sender  *load.Sender
 	// nextID is the next request's: prompts stay distinct across points.

@@ -43,15 +43,16 @@ func (r *runner) measure(ctx context.Context, index int) (summary.Point, bool, e
 		drain = longDrain
 	}
 	collector := summary.NewCollector()
-	var recordErr error
 	dispatcher, err := load.New(load.Options{
-		Source: source, Prepare: r.sender.Prepare, Do: r.sender.Send,
+		Source: source, Prepare: r.sender.Prepare, Do: r.sender.Send, Point: index + 1,
 		OnRecord: func(rec *record.Request) {
-			rec.PromptTokensAsked = r.config.PromptTokens
 			collector.Add(rec)
 			r.nextID = max(r.nextID, rec.ID+1)
-			if r.records != nil && recordErr == nil {
-				recordErr = r.records.Write(rec)
+			if r.records == nil {
+				return
+			}
+			if err := r.records.Write(rec); err != nil {
+				r.stop() // Close tells the error
 			}
 		},
 		MaxInFlight: r.config.MaxInFlight, DrainTimeout: drain,
@@ -61,18 +62,14 @@ func (r *runner) measure(ctx context.Context, index int) (summary.Point, bool, e
 		return summary.Point{}, false, err
 	}
 
-	monitor := health.NewMonitor(r.clock)
-	monitor.Start()
-	stopProgress := r.showProgress(dispatcher, l, window)
+	stopWatching := watchWindow(ctx, r.clock, window)
+	stopProgress := r.showProgress(dispatcher, index, window)
 	result, err := dispatcher.Run(ctx)
 	ended := r.clock.Now()
 	stopProgress()
-	watched := monitor.Stop()
+	watched := stopWatching()
 	if err != nil {
 		return summary.Point{}, false, err
-	}
-	if recordErr != nil {
-		return summary.Point{}, false, recordErr
 	}
 
 	start := result.Start + record.Instant(window.Warmup)
@@ -104,6 +101,34 @@ func (r *runner) measure(ctx context.Context, index int) (summary.Point, bool, e
 	return point, true, nil
 }
 
+// watchWindow watches this process during the measured window of a load that
+// starts now, or until ctx ends: warm-up and drain say nothing about the
+// measurement. The function it returns ends the watch, if it still lasts, and
+// returns what was seen.
+func watchWindow(ctx context.Context, clock health.Clock, window load.Window) (stop func() health.Report) {
+	ctx, cancel := context.WithCancel(ctx)
+	wait := func(d time.Duration) {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	seen := make(chan health.Report, 1)
+	go func() {
+		wait(window.Warmup)
+		monitor := health.NewMonitor(clock)
+		monitor.Start()
+		wait(window.Measure)
+		seen <- monitor.Stop()
+	}()
+	return func() health.Report {
+		cancel()
+		return <-seen
+	}
+}
+
 // bounds says for each headline percentile how much of it the client may have
 // added itself.
 func bounds(c *summary.Collector) map[string]health.Bound {
@@ -121,7 +146,7 @@ func bounds(c *summary.Collector) map[string]health.Bound {
 
 // showProgress reports on a dispatcher until the function that it returns is
 // called.
-func (r *runner) showProgress(d *load.Dispatcher, l Load, window load.Window) (stop func()) {
+func (r *runner) showProgress(d *load.Dispatcher, index int, window load.Window) (stop func()) {
 	if r.config.Progress == nil {
 		return func() {}
 	}
@@ -137,33 +162,55 @@ func (r *runner) showProgress(d *load.Dispatcher, l Load, window load.Window) (s
 				return
 			case <-tick.C:
 			}
-			elapsed := time.Duration(r.clock.Now() - began)
-			phase := record.PhaseMeasure
-			switch {
-			case elapsed < window.Warmup:
-				phase = record.PhaseWarmup
-			case elapsed > window.End():
-				phase = "drain"
-			}
+			phase, left := stage(time.Duration(r.clock.Now()-began), window, len(r.config.Loads)-index-1)
 			a := d.Progress()
 			r.config.Progress(report.Status{
-				Load: l.String(), Phase: phase, OK: a.OK, Failed: a.Failed, Running: a.Running, Left: window.End() - elapsed,
+				Load: r.config.Loads[index].String(), Phase: phase,
+				OK: a.OK, Failed: a.Failed, Running: a.Running, Left: left,
 			})
 		}
 	}()
 	return func() { close(quit); <-done }
 }
 
+// stage says in which phase a load point is that began so long ago, and how long
+// the run will last with as many more points to come. How long a drain takes
+// nobody knows: it counts as over.
+func stage(elapsed time.Duration, window load.Window, more int) (phase string, left time.Duration) {
+	phase = record.PhaseMeasure
+	switch {
+	case elapsed < window.Warmup:
+		phase = record.PhaseWarmup
+	case elapsed >= window.End():
+		phase = "drain"
+	}
+	return phase, max(window.End()-elapsed, 0) + time.Duration(more)*window.End()
+}
+
 // Bounds of waiting for the server's own account.
 const (
 	readBackTries = 100
 	readBackPause = 20 * time.Millisecond
+	readBackTime  = 10 * time.Second // over all tries
+	readBackGrace = 3 * time.Second  // of this, once the run was told to end
 )
+
+// outlast returns a context that ends after a time, or, once ctx has ended, after
+// a grace.
+func outlast(ctx context.Context, limit, grace time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(grace, cancel)
+		context.AfterFunc(longer, func() { timer.Stop() })
+	})
+	return longer, func() { stop(); cancel() }
+}
 
 // readBack fills in what the simulator itself says of the point's requests. The
 // last of them may have ended here a moment before the server counts it.
 func (r *runner) readBack(ctx context.Context, point *summary.Point) error {
-	ctx = context.WithoutCancel(ctx) // after Ctrl-C the account is still wanted
+	ctx, cancel := outlast(ctx, readBackTime, readBackGrace) // after Ctrl-C the account is still wanted
+	defer cancel()
 	path := "/metrics/summary?phase=" + url.QueryEscape(r.sender.Run+"/"+record.PhaseMeasure)
 	for try := 1; ; try++ {
 		status, _, body, err := r.get(ctx, path)
@@ -179,6 +226,9 @@ func (r *runner) readBack(ctx context.Context, point *summary.Point) error {
 			point.MergeServer(model, summary.LagEnvelope)
 			return nil
 		}
-		time.Sleep(readBackPause)
+		select {
+		case <-time.After(readBackPause):
+		case <-ctx.Done(): // the next try fails
+		}
 	}
 }

@@ -25,6 +25,7 @@ type server struct {
 	simulator   bool   // it is this project's
 	model       string
 	run         string // names this run in the phases told to a simulator
+	maxTokens   int    // of a prompt and its answer together; 0: not said
 	calibration workload.Calibration
 	notes       []string
 }
@@ -40,6 +41,10 @@ const phaseProbe = "probe"
 func (r *runner) meet(ctx context.Context) error {
 	if err := r.readModels(ctx); err != nil {
 		return err
+	}
+	if asked := r.config.PromptTokens + r.config.OutputTokens; r.server.maxTokens > 0 && asked > r.server.maxTokens {
+		return fmt.Errorf("%d prompt tokens and %d output tokens are %d; model %q of the server at %s takes %d together (max_model_len)",
+			r.config.PromptTokens, r.config.OutputTokens, asked, r.server.model, r.config.URL, r.server.maxTokens)
 	}
 	r.server.run = strconv.FormatInt(time.Now().UnixNano(), 36)
 	r.sender = &load.Sender{
@@ -68,6 +73,8 @@ func (r *runner) readModels(ctx context.Context) error {
 		Data []struct {
 			ID      string `json:"id"`
 			OwnedBy string `json:"owned_by"`
+			// MaxModelLen is a number where it is vLLM's; others may mean anything.
+			MaxModelLen any `json:"max_model_len"`
 		} `json:"data"`
 	}
 	switch {
@@ -87,6 +94,9 @@ func (r *runner) readModels(ctx context.Context) error {
 		names = append(names, m.ID)
 		if m.ID == r.config.Model || r.config.Model == "" && len(list.Data) == 1 {
 			r.server.model, r.server.kind = m.ID, m.OwnedBy
+			if n, isNumber := m.MaxModelLen.(float64); isNumber {
+				r.server.maxTokens = int(n)
+			}
 		}
 	}
 	r.server.simulator = serverHeader == wire.ServerName
@@ -103,15 +113,15 @@ func (r *runner) readModels(ctx context.Context) error {
 // whether it takes stream_options.
 func (r *runner) probe(ctx context.Context) error {
 	rec := r.ask(ctx, "Hello")
-	if rec.Outcome != record.OK && rec.Status >= 400 && rec.Status < 500 && rec.Status != 429 {
+	if !usable(rec) && rec.Status >= 400 && rec.Status < 500 && rec.Status != 429 {
 		refusal := rec.Error
 		r.sender.Extensions.StreamUsage = false
-		if rec = r.ask(ctx, "Hello"); rec.Outcome == record.OK {
+		if rec = r.ask(ctx, "Hello"); usable(rec) {
 			r.note("The server refuses stream_options (%s), so output tokens are counted from events.", refusal)
 		}
 	}
 	switch {
-	case rec.Outcome == record.OK:
+	case usable(rec):
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -123,18 +133,34 @@ func (r *runner) probe(ctx context.Context) error {
 	return fmt.Errorf("the server at %s did not answer a plain chat request: %s: %s", r.config.URL, rec.Kind, rec.Error)
 }
 
+// usable reports whether a request outside of any load found out what it was
+// for. The one token that it asks for may have no text, such as the first of
+// some characters; under load such an answer is empty, and failed.
+func usable(rec *record.Request) bool {
+	return rec.Outcome == record.OK ||
+		rec.Kind == record.KindEmpty && rec.OutputTokensFrom == record.FromUsage
+}
+
 // errNoUsage says that a server does not count prompt tokens.
 var errNoUsage = errors.New("the server does not say how many tokens a prompt has")
+
+// A calibration's probes are as long as the prompts themselves, which the
+// server's context must hold anyway, within these bounds.
+const (
+	minProbeTokens = 64
+	maxProbeTokens = 512
+)
 
 // calibrate finds the words of which prompts of an exact length can be made.
 func (r *runner) calibrate(ctx context.Context) error {
 	var broken error // the server's failure, not a tokenizer's oddity
-	calibration, err := workload.Calibrate(workload.Vocabulary(), r.config.Seed, r.config.PromptTokens, func(text string) (int, error) {
+	longest := min(max(r.config.PromptTokens, minProbeTokens), maxProbeTokens)
+	calibration, err := workload.Calibrate(workload.Vocabulary(), r.config.Seed, r.config.PromptTokens, longest, func(text string) (int, error) {
 		rec := r.ask(ctx, text)
 		switch {
 		case ctx.Err() != nil:
 			broken = ctx.Err()
-		case rec.Outcome != record.OK:
+		case !usable(rec):
 			broken = fmt.Errorf("%s %s", rec.Kind, rec.Error)
 		case rec.PromptTokens == 0:
 			return 0, errNoUsage

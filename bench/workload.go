@@ -46,6 +46,7 @@ const (
 	maxConcurrency = 1 << 20
 	maxRequests    = 1e9
 	maxTokens      = 1 << 24
+	maxTime        = 30 * 24 * time.Hour
 )
 
 // Check returns an error that names every value that is not possible.
@@ -55,6 +56,7 @@ func (w *Workload) Check() error {
 	if len(w.Loads) == 0 {
 		bad("there is no load, must be at least one rate or concurrency")
 	}
+	total := min(w.Warmup, maxTime) + min(w.Duration, maxTime) // longer ones are refused below
 	for _, l := range w.Loads {
 		switch {
 		case l.Concurrency != 0 && l.Rate != 0:
@@ -64,15 +66,15 @@ func (w *Workload) Check() error {
 		case l.Concurrency > 0:
 		case !(l.Rate > 0) || l.Rate > maxRate:
 			bad("rate %v is not possible, must be above 0 and at most %v requests a second", l.Rate, float64(maxRate))
-		case l.Rate*(w.Warmup+w.Duration).Seconds() > maxRequests:
-			bad("rate %v for %v is more than %v requests", l.Rate, w.Warmup+w.Duration, float64(maxRequests))
+		case l.Rate*total.Seconds() > maxRequests:
+			bad("rate %v for %v is more than %v requests", l.Rate, total, float64(maxRequests))
 		}
 	}
-	if w.Duration <= 0 {
-		bad("duration %v is not possible, must be above 0", w.Duration)
+	if w.Duration <= 0 || w.Duration > maxTime {
+		bad("duration %v is not possible, must be above 0 and at most %v", w.Duration, maxTime)
 	}
-	if w.Warmup < 0 {
-		bad("warm-up %v is not possible, must be 0 or more", w.Warmup)
+	if w.Warmup < 0 || w.Warmup > maxTime {
+		bad("warm-up %v is not possible, must be 0 to %v", w.Warmup, maxTime)
 	}
 	if w.PromptTokens < 1 || w.PromptTokens > maxTokens {
 		bad("%d prompt tokens are not possible, must be 1 to %d", w.PromptTokens, maxTokens)

@@ -114,6 +114,84 @@ func TestClosedLoopIsCutCleanly(t *testing.T) {
 	})
 }
 
+func TestAUserPausesLongerWithEachFailure(t *testing.T) {
+	c := closed(t, 1, Window{Measure: time.Minute})
+	at := time.Duration(0)
+	for i, step := range []struct {
+		outcome string
+		pause   time.Duration
+	}{
+		{record.OK, 0},
+		{record.Failed, 100 * time.Millisecond},
+		{record.Failed, 200 * time.Millisecond},
+		{record.Failed, 400 * time.Millisecond},
+		{record.Failed, 800 * time.Millisecond},
+		{record.Failed, time.Second},
+		{record.Failed, time.Second},
+		{record.OK, 0},
+		{record.Failed, 100 * time.Millisecond},
+	} {
+		job, state := c.Next()
+		if state != Ready || job.Due != at {
+			t.Fatalf("request %d: due at %v with state %d, want %v", i, job.Due, state, at)
+		}
+		at += 10 * time.Millisecond // it takes so long
+		c.Done(&record.Request{ID: job.ID, Outcome: step.outcome}, at)
+		at += step.pause
+	}
+	job, _ := c.Next()
+	c.Done(&record.Request{ID: job.ID, Outcome: record.Failed}, time.Minute-time.Millisecond)
+	if _, state := c.Next(); state != End {
+		t.Error("a request is due after a pause that outlasts the window")
+	}
+}
+
+// However long some users pause, every request goes out when it is due.
+func TestAPauseKeepsNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := sleep.NewClock()
+		b := run(t.Context(), Options{
+			Source: closed(t, 2, Window{Measure: 200 * time.Millisecond}), DrainTimeout: time.Minute,
+			Do: func(ctx context.Context, job *Job, rec *record.Request) {
+				serve(clock, 10*time.Millisecond)(ctx, job, rec)
+				if job.ID == 0 {
+					rec.Outcome = record.Failed
+				}
+			},
+		})
+		// One user is served every 10 ms; the other fails at once and has the
+		// last 90 of the 200 ms.
+		if total := b.result.Total(); b.err != nil || total.OK != 20+9 || total.Failed != 1 {
+			t.Errorf("%+v and error %v, want 29 ok and 1 failed", total, b.err)
+		}
+		onTime(t, b)
+
+		// Pauses of every length, one inside the other.
+		b = run(t.Context(), Options{
+			Source: closed(t, 7, Window{Measure: 10 * time.Second}), DrainTimeout: time.Minute,
+			Do: func(ctx context.Context, job *Job, rec *record.Request) {
+				serve(clock, time.Duration(1+job.ID*37%101)*time.Millisecond)(ctx, job, rec)
+				if job.ID*7919%10 < 6 {
+					rec.Outcome = record.Failed
+				}
+			},
+		})
+		if total := b.result.Total(); b.err != nil || total.OK < 50 || total.Failed < 50 {
+			t.Errorf("%+v and error %v, want many of both", total, b.err)
+		}
+		onTime(t, b)
+	})
+}
+
+func onTime(t *testing.T, b *bench) {
+	t.Helper()
+	for _, r := range b.records {
+		if r.Dispatch != r.Sched {
+			t.Errorf("request %d was due at %d and dispatched at %d", r.ID, r.Sched, r.Dispatch)
+		}
+	}
+}
+
 func TestClosedLoopNeedsUsers(t *testing.T) {
 	for _, users := range []int{0, -3} {
 		if _, err := NewClosed(users, Window{Measure: time.Second}, asks{}, 0); err == nil || !strings.Contains(err.Error(), "1 or more") {

@@ -28,6 +28,8 @@ type Options struct {
 	// outcome, ok, failed or cancelled, and returns soon after ctx has ended. It
 	// runs on a goroutine of its own.
 	Do func(ctx context.Context, job *Job, rec *record.Request)
+	// Point is noted in every record.
+	Point int
 	// OnRecord takes every record in the order in which the requests ended, from
 	// one goroutine. It must not change the record. It may be nil.
 	OnRecord func(*record.Request)
@@ -158,22 +160,35 @@ func (d *Dispatcher) send(ctx, requests context.Context) {
 			}
 			d.o.Sleeper.Until(d.horizon())
 		case Ready:
-			if d.o.Prepare != nil {
-				d.o.Prepare(&job)
-			}
-			due := d.start + int64(job.Due)
-			for d.o.Clock.Now() < due && ctx.Err() == nil {
-				d.o.Sleeper.Until(due)
-				d.hear()
-			}
-			if ctx.Err() != nil {
-				d.dropIfDue(&job)
-				break
-			}
-			go d.perform(requests, &job, d.schedule(&job))
+			d.sendWhenDue(ctx, requests, &job)
 		}
 	}
 	d.dropAllDue()
+}
+
+// sendWhenDue waits until a job is due and sends it. What becomes due before it
+// meanwhile goes out before it.
+func (d *Dispatcher) sendWhenDue(ctx, requests context.Context, job *Job) {
+	if d.o.Prepare != nil {
+		d.o.Prepare(job)
+	}
+	due := d.start + int64(job.Due)
+	for d.o.Clock.Now() < due && ctx.Err() == nil {
+		d.o.Sleeper.Until(due)
+		d.hear()
+		for {
+			sooner, ok := d.o.Source.Before(job.Due)
+			if !ok {
+				break
+			}
+			d.sendWhenDue(ctx, requests, &sooner)
+		}
+	}
+	if ctx.Err() != nil {
+		d.dropIfDue(job)
+		return
+	}
+	go d.perform(requests, job, d.schedule(job))
 }
 
 // hear tells the source about the requests that ended since the last call.
@@ -205,7 +220,8 @@ func (d *Dispatcher) dropIfDue(job *Job) bool {
 // schedule books a job as due and begins its record.
 func (d *Dispatcher) schedule(job *Job) *record.Request {
 	rec := record.New()
-	rec.ID, rec.Phase = job.ID, job.Phase
+	rec.ID, rec.Point, rec.Phase = job.ID, d.o.Point, job.Phase
+	rec.PromptTokensAsked = job.PromptTokens
 	rec.Sched = record.Instant(d.start + int64(job.Due))
 	d.ledger.due(job.Phase)
 	return rec

@@ -39,6 +39,7 @@ func every(gap time.Duration, n int) *fixed {
 type asks struct{}
 
 func (asks) AppendPrompt(dst []byte, i int64) []byte { return append(dst, byte('a'+i%26)) }
+func (asks) PromptTokens(i int64) int                { return int(i) + 100 }
 func (asks) OutputTokens(int64) int                  { return 7 }
 
 func open(f *fixed, length time.Duration) *Open {
@@ -180,8 +181,8 @@ func TestRequestsGoOutOnTimeWhateverEarlierOnesDo(t *testing.T) {
 func TestJobsCarryWhatIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		run(t.Context(), Options{
-			Source: NewOpen(every(time.Second, 3), Window{Measure: time.Minute}, asks{}, 2),
+		b := run(t.Context(), Options{
+			Point: 4, Source: NewOpen(every(time.Second, 3), Window{Measure: time.Minute}, asks{}, 2),
 			Do: func(_ context.Context, job *Job, rec *record.Request) {
 				asked = append(asked, string(job.Prompt)+string(job.Body))
 				if job.OutputTokens != 7 {
@@ -193,6 +194,11 @@ func TestJobsCarryWhatIsAsked(t *testing.T) {
 		})
 		if want := []string{"c!", "d!", "e!"}; !slices.Equal(asked, want) {
 			t.Errorf("asked %q, want %q", asked, want)
+		}
+		for _, r := range b.records {
+			if r.Point != 4 || r.PromptTokensAsked != int(r.ID)+100 {
+				t.Errorf("request %d: the record says point %d and %d prompt tokens", r.ID, r.Point, r.PromptTokensAsked)
+			}
 		}
 	})
 }

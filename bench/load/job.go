@@ -12,6 +12,7 @@ type Job struct {
 	Due          time.Duration // since the start of the run
 	Phase        string
 	Prompt       []byte // the text of the user's message
+	PromptTokens int    // how long the prompt was made
 	OutputTokens int    // tokens to ask for
 	// Body is the request's body, where Options.Prepare has made it ahead of time.
 	Body []byte
@@ -30,9 +31,12 @@ const (
 // A Source says which request comes next. The dispatcher calls it from one
 // goroutine.
 type Source interface {
-	// Next returns the next job, in the order of their due times. It is called
+	// Next returns the job that is due first of those known so far. It is called
 	// ahead of that time.
 	Next() (Job, State)
+	// Before returns a job due before the given time, if there is one: a request
+	// that ended since Next was called may have brought it about.
+	Before(due time.Duration) (Job, bool)
 	// Done tells that a request of this source ended, at the given time since the
 	// start of the run. One that was cancelled or dropped ended with the run. Once
 	// Next has returned End, Done is not called any more.
@@ -45,6 +49,8 @@ type Source interface {
 type Workload interface {
 	// AppendPrompt appends the text of prompt i to dst.
 	AppendPrompt(dst []byte, i int64) []byte
+	// PromptTokens is how long prompt i was made, in the server's tokens.
+	PromptTokens(i int64) int
 	// OutputTokens is how many tokens request i asks for.
 	OutputTokens(i int64) int
 }
@@ -67,6 +73,6 @@ func (w Window) phase(due time.Duration) string {
 func (w Window) job(id int64, due time.Duration, load Workload) Job {
 	return Job{
 		ID: id, Due: due, Phase: w.phase(due),
-		Prompt: load.AppendPrompt(nil, id), OutputTokens: load.OutputTokens(id),
+		Prompt: load.AppendPrompt(nil, id), PromptTokens: load.PromptTokens(id), OutputTokens: load.OutputTokens(id),
 	}
 }

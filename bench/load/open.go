@@ -33,6 +33,9 @@ func (o *Open) Next() (Job, State) {
 	return job, Ready
 }
 
+// Before implements Source; the schedule is in order.
+func (o *Open) Before(time.Duration) (Job, bool) { return Job{}, false }
+
 // Done implements Source; an open loop does not listen.
 func (o *Open) Done(*record.Request, time.Duration) {}
 

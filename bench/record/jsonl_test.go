@@ -28,6 +28,7 @@ func drawRequest(t *rapid.T) *Request {
 	})
 	r := New()
 	r.ID = rapid.Int64().Draw(t, "id")
+	r.Point = rapid.Int().Draw(t, "point")
 	r.Phase = rapid.String().Draw(t, "phase")
 	for _, i := range []*Instant{
 		&r.Sched, &r.Dispatch, &r.Slot, &r.Conn, &r.Sent, &r.Header, &r.First, &r.Out, &r.Last, &r.End,
@@ -241,6 +242,49 @@ func TestWriterErrors(t *testing.T) {
 	if err := w.Write(New()); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("Write after Close: %v", err)
 	}
+}
+
+// An older file of that name may be all that somebody has.
+func TestDiscardLeavesAnOlderFileAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	holds := func(want string) {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err != nil || string(text) != want {
+			t.Errorf("the file holds %q, %v; want %q", text, err, want)
+		}
+		if _, err := os.Stat(path + ".partial"); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the partial file is left: %v", err)
+		}
+	}
+	w, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(New()); err != nil {
+		t.Fatal(err)
+	}
+	w.Discard()
+	holds("old")
+	if err := w.Write(New()); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Write after Discard: %v", err)
+	}
+	if err := w.Close(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Close after Discard: %v", err)
+	}
+	holds("old")
+
+	if w, err = Create(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.Discard()
+	holds("")
 }
 
 func FuzzReader(f *testing.F) {

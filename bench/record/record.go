@@ -37,7 +37,6 @@ const (
 const (
 	KindConnect       = "connect"
 	KindTimeout       = "timeout"
-	KindNoProgress    = "no_progress"
 	KindHTTP4xx       = "http_4xx"
 	KindHTTP5xx       = "http_5xx"
 	KindRateLimited   = "rate_limited"
@@ -64,7 +63,9 @@ const (
 
 // Request is one request's record.
 type Request struct {
-	ID    int64  `json:"id"`
+	ID int64 `json:"id"`
+	// Point is the load point's number in its run, from 1 on.
+	Point int    `json:"point,omitzero"`
 	Phase string `json:"phase"`
 
 	// The instants, in the order in which they come.

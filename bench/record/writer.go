@@ -82,6 +82,21 @@ func (w *Writer) note(err error) {
 	}
 }
 
+// Discard removes what was written and leaves an older file of the final name
+// alone. After Close it does nothing, so that it can be deferred.
+func (w *Writer) Discard() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	w.closed = true
+	w.timer.Stop()
+	w.note(os.ErrClosed) // for a Close that comes after all
+	_ = w.file.Close()   // nobody wants its bytes
+	_ = os.Remove(w.file.Name())
+}
+
 // Close writes what is left and gives the file its name. If any record could not
 // be written, the file keeps its ".partial" name and Close says why. Closing
 // again returns the same.

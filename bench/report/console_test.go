@@ -101,6 +101,10 @@ func TestConsole(t *testing.T) {
 	leaky := quiet(t)
 	leaky.Accounting.Scheduled++
 
+	idle := quiet(t)
+	idle.OfferedRPS, idle.AchievedRPS, idle.OutputTokensPerS = 0.01, 0, 0
+	idle.Accounting, idle.Metrics, idle.Lateness = record.Accounting{}, nil, nil
+
 	cut := result(quiet(t))
 	cut.Interrupted = true
 	cut.Notes = []string{"the server is not known to take ignore_eos"}
@@ -118,6 +122,7 @@ func TestConsole(t *testing.T) {
 		{"leaky_accounting", result(quiet(t), leaky), 0},
 		{"interrupted", cut, 0},
 		{"nothing_measured", result(), 0},
+		{"nothing_due", result(quiet(t), idle), 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var text bytes.Buffer

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"llmsim-bench/bench/summary"
 )
@@ -31,8 +30,13 @@ func remarks(r *Result) []string {
 
 func pointRemarks(p *summary.Point) []string {
 	var lines []string
+	if p.Accounting.Scheduled == 0 {
+		lines = append(lines, "no request came due")
+	}
 	if v := p.Health.Verdict; v != "" && v != "ok" {
-		lines = append(lines, "client "+printable(v)+": "+printable(strings.Join(p.Health.Reasons, "; ")))
+		for _, reason := range p.Health.Reasons {
+			lines = append(lines, "client "+printable(v)+": "+printable(reason))
+		}
 	}
 	if p.Lateness != nil && p.ServerLate {
 		lines = append(lines, fmt.Sprintf(

@@ -377,3 +377,30 @@ func TestIPv6(t *testing.T) {
 		t.Errorf("%d, %v", status, err)
 	}
 }
+
+// slowWire is a stream on whose clock every write takes ten.
+type slowWire struct {
+	net.Conn
+	now     *atomic.Int64
+	written []int
+}
+
+func (s *slowWire) Write(p []byte) (int, error) {
+	s.now.Add(10)
+	s.written = append(s.written, len(p))
+	return len(p), nil
+}
+
+// A request is sent when its last byte is about to be: what the server is slow
+// to take before that is no latency of its answer.
+func TestSentIsJustBeforeTheLastWrite(t *testing.T) {
+	for _, size := range []int{1, lastWrite, lastWrite + 1, 5*lastWrite + 7} {
+		var now atomic.Int64
+		now.Store(100)
+		s := &slowWire{now: &now}
+		sent, err := newConn(s, s, now.Load).Send(make([]byte, size))
+		if want := int64(100 + 10*(len(s.written)-1)); err != nil || sent != want || now.Load() != want+10 {
+			t.Errorf("%d bytes in writes of %v: sent at %d, want %d; %v", size, s.written, sent, want, err)
+		}
+	}
+}

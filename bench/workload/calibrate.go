@@ -8,7 +8,7 @@ import (
 
 // Limits of a calibration.
 const (
-	maxProbeWords  = 512 // so that a probe fits a context of 1,024 tokens
+	minProbeWords  = 32 // shorter ones would make too many probes
 	maxProbes      = 128
 	verifyPromptID = -1 // no request's
 )
@@ -18,10 +18,14 @@ const (
 // of vocabulary that are one token each. count sends a prompt and returns the
 // number of prompt tokens the server reports.
 //
-// It takes about five counts where every word is one token, and at most log2(512)
-// more for each that is not; past 128 counts what is still in doubt is left out.
-// A last count checks a whole prompt. The error says what the server counted.
-func Calibrate(vocabulary []string, seed uint64, promptTokens int, count func(text string) (promptTokens int, err error)) (Calibration, error) {
+// A probe has at most maxProbe tokens where every word is one token, so that it
+// fits the server's context, but 32 words in any case.
+//
+// Where every word is one token, it takes as many counts as the vocabulary makes
+// probes, and three more; at most log2(maxProbe) more for each word that is not.
+// Past 128 counts what is still in doubt is left out. A last count checks a whole
+// prompt. The error says what the server counted.
+func Calibrate(vocabulary []string, seed uint64, promptTokens, maxProbe int, count func(text string) (promptTokens int, err error)) (Calibration, error) {
 	p := prober{count: count}
 	alone, err := p.ask(opening)
 	if err != nil {
@@ -34,7 +38,7 @@ func Calibrate(vocabulary []string, seed uint64, promptTokens int, count func(te
 	if promptTokens <= p.overhead {
 		return Calibration{}, fmt.Errorf("calibrate: prompts of %d tokens are not possible: the server counts %d for the prompt %q", promptTokens, alone, opening)
 	}
-	words, err := p.singleTokenWords(vocabulary)
+	words, err := p.singleTokenWords(vocabulary, max(maxProbe-alone, minProbeWords))
 	if err != nil {
 		return Calibration{}, err
 	}
@@ -87,8 +91,9 @@ func (p *prober) measure(words []string) (segment, error) {
 }
 
 // singleTokenWords returns the words that are one token each, by halving the
-// segments that hold others, the most promising first.
-func (p *prober) singleTokenWords(vocabulary []string) ([]string, error) {
+// segments that hold others, the most promising first. No probe has more than
+// atOnce words after the opening one.
+func (p *prober) singleTokenWords(vocabulary []string, atOnce int) ([]string, error) {
 	var single []string
 	var open []segment
 	counted := 0
@@ -100,7 +105,7 @@ func (p *prober) singleTokenWords(vocabulary []string) ([]string, error) {
 			open = append(open, s)
 		}
 	}
-	for words := range slices.Chunk(vocabulary, maxProbeWords) {
+	for words := range slices.Chunk(vocabulary, atOnce) {
 		s, err := p.measure(words)
 		if err != nil {
 			return nil, err

@@ -32,7 +32,7 @@ func (s *server) count(text string) (int, error) {
 
 func TestCalibratePlainServer(t *testing.T) {
 	s := &server{}
-	c, err := Calibrate(Vocabulary(), 1, 512, s.count)
+	c, err := Calibrate(Vocabulary(), 1, 512, 512, s.count)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestCalibratePlainServer(t *testing.T) {
 
 func TestCalibrateFindsOverhead(t *testing.T) {
 	s := &server{overhead: 9}
-	c, err := Calibrate(Vocabulary(), 1, 512, s.count)
+	c, err := Calibrate(Vocabulary(), 1, 512, 512, s.count)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestCalibrateFindsOverhead(t *testing.T) {
 // the start of a text makes every prompt one longer, and so it is overhead.
 func TestCalibrateCountsTheOpeningOnce(t *testing.T) {
 	s := &server{overhead: 4, bare: map[string]int{opening: 1}}
-	c, err := Calibrate(Vocabulary(), 1, 64, s.count)
+	c, err := Calibrate(Vocabulary(), 1, 64, 512, s.count)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestCalibrateRemovesLongWords(t *testing.T) {
 		for _, w := range bad {
 			s.extra[w] = rapid.IntRange(1, 3).Draw(t, "extra")
 		}
-		c, err := Calibrate(words, 1, 256, s.count)
+		c, err := Calibrate(words, 1, 256, 512, s.count)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestCalibrateGivesUpDoubtfulWords(t *testing.T) {
 			s.extra[w] = 1
 		}
 	}
-	c, err := Calibrate(Vocabulary(), 1, 512, s.count)
+	c, err := Calibrate(Vocabulary(), 1, 512, 512, s.count)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +114,25 @@ func TestCalibrateGivesUpDoubtfulWords(t *testing.T) {
 	}
 	if s.asked > maxProbes+1 {
 		t.Errorf("asked %d times, want at most %d", s.asked, maxProbes+1)
+	}
+}
+
+// TestCalibrateFitsASmallContext: what is asked is no longer than the bound.
+func TestCalibrateFitsASmallContext(t *testing.T) {
+	for _, c := range []struct{ overhead, prompt, bound int }{{0, 64, 64}, {9, 64, 64}, {9, 16, 64}, {40, 100, 100}, {9, 512, 512}} {
+		s := &server{overhead: c.overhead, extra: map[string]int{"able": 1}}
+		longest := 0
+		got, err := Calibrate(Vocabulary(), 1, c.prompt, c.bound, func(text string) (int, error) {
+			n, err := s.count(text)
+			longest = max(longest, n-strings.Count(text, "able ")) // but for the words that are not one token
+			return n, err
+		})
+		if err != nil || got.Overhead != c.overhead || len(got.Vocabulary) != len(Vocabulary())-1 {
+			t.Errorf("%+v: overhead %d, %d words, %v", c, got.Overhead, len(got.Vocabulary), err)
+		}
+		if longest > c.bound {
+			t.Errorf("%+v: asked for the count of %d tokens", c, longest)
+		}
 	}
 }
 
@@ -129,7 +148,7 @@ func TestCalibrateRefuses(t *testing.T) {
 		"a prompt shorter than the overhead": {
 			9, (&server{overhead: 9}).count, `counts 10 for the prompt "the"`,
 		},
-		"a server that counts the same for all": {512, func(string) (int, error) { return 7, nil }, "counts 7 tokens for a prompt of 513 words"},
+		"a server that counts the same for all": {512, func(string) (int, error) { return 7, nil }, "counts 7 tokens for a prompt of 506 words"},
 		"a character tokenizer":                 {512, func(text string) (int, error) { return len(text), nil }, "only 0 of"},
 		"a count that drifts": {512, func(text string) (int, error) {
 			asked++
@@ -140,7 +159,7 @@ func TestCalibrateRefuses(t *testing.T) {
 			return words + words/1000, nil
 		}, "counts 2050 tokens for a prompt that was made to have 2048"},
 	} {
-		_, err := Calibrate(Vocabulary(), 1, c.tokens, c.count)
+		_, err := Calibrate(Vocabulary(), 1, c.tokens, 512, c.count)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}

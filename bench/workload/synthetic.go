@@ -39,6 +39,7 @@ type Synthetic struct {
 	seed         uint64
 	vocabulary   []string
 	words        int // a prompt's, the opening word included
+	promptTokens int
 	outputTokens int
 }
 
@@ -63,7 +64,7 @@ func NewSynthetic(seed uint64, c Calibration, promptTokens, outputTokens int) (*
 	}
 	return &Synthetic{
 		seed: seed, vocabulary: c.Vocabulary,
-		words: promptTokens - c.Overhead, outputTokens: outputTokens,
+		words: promptTokens - c.Overhead, promptTokens: promptTokens, outputTokens: outputTokens,
 	}, nil
 }
 
@@ -82,6 +83,9 @@ func (s *Synthetic) AppendPrompt(dst []byte, i int64) []byte {
 	}
 	return dst
 }
+
+// PromptTokens returns how many tokens prompt i was made to have.
+func (s *Synthetic) PromptTokens(int64) int { return s.promptTokens }
 
 // OutputTokens returns how many tokens request i asks for.
 func (s *Synthetic) OutputTokens(int64) int { return s.outputTokens }

@@ -27,14 +27,15 @@ func newSource(p *point) (*source, error) {
 		prompt: make([]uint32, p.config.PromptTokens), output: make([]uint32, p.config.OutputTokens),
 	}
 	var err error
-	s.from, err = p.config.Source(p.index, lengths{p.config.OutputTokens}, p.nextID)
+	s.from, err = p.config.Source(p.index, lengths{p.config.PromptTokens, p.config.OutputTokens}, p.nextID)
 	return s, err
 }
 
 // lengths is a load.Workload without texts: a virtual engine reads none.
-type lengths struct{ outputTokens int }
+type lengths struct{ promptTokens, outputTokens int }
 
 func (lengths) AppendPrompt(dst []byte, _ int64) []byte { return dst }
+func (l lengths) PromptTokens(int64) int                { return l.promptTokens }
 func (l lengths) OutputTokens(int64) int                { return l.outputTokens }
 
 // Peek implements virtual.Source.
