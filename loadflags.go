@@ -42,7 +42,7 @@ const (
 const envURL = "LLMSIM_BENCH_URL"
 
 // defaultModel is what is benchmarked on the bundled simulator.
-const defaultModel = "sim-fixed"
+const defaultModel = "qwen-mock-batched"
 
 // loadFlags are the flags of commands that put load on a server.
 func loadFlags() []cli.Flag {

@@ -94,7 +94,7 @@ func sweepOf(t *testing.T, sim *simtest.Simulator, more ...string) (code int, re
 
 func TestSweepOnTheBundledSimulator(t *testing.T) {
 	out, records := filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "r.jsonl")
-	code, stdout, stderr := finished(t, "sweep", "--rates", "20,50", "--duration", "1s", "--warmup", "200ms",
+	code, stdout, stderr := finished(t, "sweep", "--model", "sim-fixed", "--rates", "20,50", "--duration", "1s", "--warmup", "200ms",
 		"--out", out, "--records", records)
 	if code != exitOK && code != exitLimited {
 		t.Fatalf("exit code %d: %s", code, stderr)
@@ -107,7 +107,7 @@ func TestSweepOnTheBundledSimulator(t *testing.T) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Schema != 1 || r.Model != defaultModel || len(r.Points) != 2 || r.Interrupted {
+	if r.Schema != 1 || r.Model != "sim-fixed" || len(r.Points) != 2 || r.Interrupted {
 		t.Fatalf("schema %d, model %s, %d points, interrupted %v", r.Schema, r.Model, len(r.Points), r.Interrupted)
 	}
 	var requests int64

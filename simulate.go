@@ -35,7 +35,7 @@ EXAMPLES:
 
 ` + exitCodesHelp,
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: flagRates, Value: "10,20,40", Usage: "requests a second, separated by commas, one after the other"},
+			&cli.StringFlag{Name: flagRates, Value: "10,40,75,100", Usage: "requests a second, separated by commas, one after the other"},
 			&cli.StringFlag{Name: flagConcurrency, Usage: "instead: requests at once (closed loop), separated by commas"},
 			modelsFlag(),
 			&cli.StringFlag{Name: flagModel, Usage: "model `NAME`; may be left out where one model has a scheduler"},

@@ -18,7 +18,7 @@ EXAMPLES:
 
 ` + exitCodesHelp,
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: flagRates, Value: "10,20,40", Usage: "requests a second, separated by commas, one after the other"},
+			&cli.StringFlag{Name: flagRates, Value: "10,40,75,100", Usage: "requests a second, separated by commas, one after the other"},
 		}, loadFlags()...),
 		Action: func(c *cli.Context) error {
 			loads, err := parseRates(c.String(flagRates))
