@@ -56,9 +56,10 @@ var allowedImports = map[string][]string{
 	"simserver/config":   {},
 	"simserver/simtest":  {"simserver", "simserver/config"},
 
-	"internal/sleep": {},
-	"internal/hist":  {},
-	"internal/wire":  {},
+	"internal/sleep":     {},
+	"internal/hist":      {},
+	"internal/wire":      {},
+	"internal/wholefile": {},
 }
 
 const module = "llmsim-bench"

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"llmsim-bench/bench"
 	"llmsim-bench/experiments/simulate"
+	"llmsim-bench/internal/wholefile"
 	"llmsim-bench/simserver/config"
 )
 
@@ -76,17 +76,22 @@ func runSimulate(c *cli.Context) error {
 		return err
 	}
 	s := simulate.Config{Workload: workloadOf(c, loads), Model: model, SLO: slo, Version: version}
+	var trace *wholefile.File
 	if path := c.String(flagTrace); path != "" {
-		file, err := os.Create(path)
-		if err != nil {
+		if trace, err = wholefile.Create(path); err != nil {
 			return fmt.Errorf("--%s: %w", flagTrace, err)
 		}
-		defer file.Close()
-		s.Trace = io.Writer(file)
+		defer trace.Discard()
+		s.Trace = trace
 	}
 	result, err := simulate.Run(s)
 	if err != nil {
 		return err
+	}
+	if trace != nil {
+		if err := trace.Commit(); err != nil {
+			return fmt.Errorf("--%s: %w", flagTrace, err)
+		}
 	}
 	if err := show(c, result); err != nil {
 		return err

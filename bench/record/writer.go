@@ -3,15 +3,13 @@ package record
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
 	"time"
-)
 
-// partialSuffix marks a file that is still being written.
-const partialSuffix = ".partial"
+	"llmsim-bench/internal/wholefile"
+)
 
 // flushInterval is how long a record may wait before it is written.
 const flushInterval = time.Second
@@ -20,10 +18,8 @@ const flushInterval = time.Second
 // ".partial" at its end; what a crash leaves there lacks about the last second
 // and may end in a cut line, which Reader tolerates. It is safe for concurrent use.
 type Writer struct {
-	path string
-
 	mu      sync.Mutex
-	file    *os.File
+	file    *wholefile.File
 	buffer  *bufio.Writer
 	timer   *time.Timer
 	pending bool  // the timer runs
@@ -34,11 +30,11 @@ type Writer struct {
 // Create begins a file that will be named path, replacing an older one only when
 // it is complete.
 func Create(path string) (*Writer, error) {
-	f, err := os.Create(path + partialSuffix)
+	f, err := wholefile.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("create records file: %w", err)
 	}
-	w := &Writer{path: path, file: f, buffer: bufio.NewWriterSize(f, 64<<10)}
+	w := &Writer{file: f, buffer: bufio.NewWriterSize(f, 64<<10)}
 	w.timer = time.AfterFunc(flushInterval, w.flush)
 	w.timer.Stop()
 	return w, nil
@@ -93,8 +89,7 @@ func (w *Writer) Discard() {
 	w.closed = true
 	w.timer.Stop()
 	w.note(os.ErrClosed) // for a Close that comes after all
-	_ = w.file.Close()   // nobody wants its bytes
-	_ = os.Remove(w.file.Name())
+	w.file.Discard()
 }
 
 // Close writes what is left and gives the file its name. If any record could not
@@ -108,10 +103,11 @@ func (w *Writer) Close() error {
 	}
 	w.closed = true
 	w.timer.Stop()
-	w.note(errors.Join(w.buffer.Flush(), w.file.Sync()))
-	w.note(w.file.Close())
+	w.note(w.buffer.Flush())
 	if w.err == nil {
-		w.note(os.Rename(w.file.Name(), w.path))
+		w.note(w.file.Commit())
+	} else {
+		_ = w.file.Keep() // why it is not complete is known
 	}
 	return w.err
 }

@@ -7,12 +7,10 @@ package report
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"time"
 
 	"llmsim-bench/bench/summary"
+	"llmsim-bench/internal/wholefile"
 )
 
 // Schema is the version of Result's JSON form.
@@ -70,28 +68,15 @@ func (r *Result) blame(err error) error {
 	return err
 }
 
-// writeFile replaces path by data through a file beside it.
-func writeFile(path string, data []byte) (err error) {
-	// Not os.CreateTemp, whose files only their owner can read.
-	temporary := fmt.Sprintf(".%s.%x.tmp", filepath.Base(path), rand.Uint64())
-	f, err := os.OpenFile(filepath.Join(filepath.Dir(path), temporary), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+// writeFile replaces path by data.
+func writeFile(path string, data []byte) error {
+	f, err := wholefile.Create(path)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = f.Close() // closed already where closing is what failed
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(data); err != nil {
+	defer f.Discard()
+	if _, err := f.Write(data); err != nil {
 		return err
 	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return f.Commit()
 }
