@@ -116,8 +116,8 @@ func replay(c *cli.Context, path string, models *config.Config) error {
 		if c.Bool(flagQuiet) {
 			continue
 		}
-		fmt.Fprintf(c.App.Writer, "%s: %d requests (%d aborted), %d tokens, %d steps, %d preemptions: %d of %d equal the live run to the nanosecond\n",
-			r.Model, r.Requests, r.Aborted, r.Tokens, r.Steps, r.Preemptions, r.Requests-r.Differences, r.Requests)
+		fmt.Fprintf(c.App.Writer, "%s, replica %d: %d requests (%d aborted), %d tokens, %d steps, %d preemptions: %d of %d equal the live run to the nanosecond\n",
+			r.Model, r.Replica, r.Requests, r.Aborted, r.Tokens, r.Steps, r.Preemptions, r.Requests-r.Differences, r.Requests)
 		for _, example := range r.Examples {
 			fmt.Fprintln(c.App.Writer, "  "+example)
 		}

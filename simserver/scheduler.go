@@ -23,11 +23,15 @@ type Timeline struct {
 	shortestStep time.Duration
 }
 
-// maxGrace bounds how long a decision waits for a request that is being parsed.
+// maxGrace bounds how long a decision waits for a request that is being parsed, by
+// the wall clock.
 const maxGrace = 2 * time.Millisecond
 
-// grace is well below the shortest step.
-func (t *Timeline) grace() time.Duration { return min(t.shortestStep/4, maxGrace) }
+// grace is well below the shortest step, on a timeline that runs so much faster
+// than the wall clock.
+func (t *Timeline) grace(timeScale float64) time.Duration {
+	return min(t.shortestStep/4, time.Duration(float64(maxGrace)*timeScale))
+}
 
 // NewTimeline builds the engine loop of a model whose engine is
 // config.EngineScheduler, for its simulation in virtual time. The error names

@@ -85,18 +85,19 @@ func Listen(address string, models *config.Config, options Options) (*Server, er
 
 // build makes the parts.
 func (s *Server) build(address string, models *config.Config, options Options) error {
-	clock := sleep.NewClock()
+	clock := engine.ScaledClock{Wall: sleep.NewClock(), Scale: models.TimeScale}
 	arrivals := &conn.Arrivals{}
 	counted := make([]metrics.Model, 0, len(models.Models))
 	served := make([]api.Model, 0, len(models.Models))
 	for _, m := range models.Models {
-		e, err := s.newEngine(m, clock, arrivals)
+		e, err := s.newModel(m, clock, arrivals)
 		if err != nil {
 			return err
 		}
 		s.engines = append(s.engines, e)
 		steps, _ := e.(metrics.StepCounter)
-		counted = append(counted, metrics.Model{Name: m.Name, Engine: m.Engine, Steps: steps})
+		replicas, _ := e.(metrics.Replicated)
+		counted = append(counted, metrics.Model{Name: m.Name, Engine: m.Engine, Steps: steps, Replicas: replicas})
 		served = append(served, api.Model{
 			Name: m.Name, ContextLength: m.ContextLength, Engine: e,
 			Generator: llm.NewGenerator(llm.Options{
@@ -112,16 +113,53 @@ func (s *Server) build(address string, models *config.Config, options Options) e
 	}
 	s.listener = listener
 	s.api = api.NewServer(api.Config{
-		Models: served, Metrics: metrics.New(counted), Clock: clock, Arrivals: arrivals, Version: options.Version,
+		Models: served, Metrics: metrics.New(counted, clock.Scale), Clock: clock, TimeScale: clock.Scale,
+		Arrivals: arrivals, Version: options.Version,
 		MaxBodyBytes: options.MaxBodyBytes, MaxPendingBytes: options.MaxPendingBytes,
 		SlowReaderTimeout: options.SlowReaderTimeout,
 	})
 	return nil
 }
 
-// newEngine builds the engine that a model asks for. Errors name its place in the
-// file.
-func (s *Server) newEngine(m config.Model, clock sleep.Clock, arrivals *conn.Arrivals) (engine.Engine, error) {
+// newModel builds the engine of a model, or the router over its replicas. Errors
+// name its place in the file.
+func (s *Server) newModel(m config.Model, clock engine.ScaledClock, arrivals *conn.Arrivals) (engine.Engine, error) {
+	if m.Replicas <= 1 {
+		return s.newEngine(m, 0, clock, arrivals)
+	}
+	var replicas []engine.Engine
+	for i := range m.Replicas {
+		e, err := s.newEngine(m, i, clock, arrivals)
+		if err != nil {
+			for _, e := range replicas {
+				e.Close()
+			}
+			return nil, err
+		}
+		replicas = append(replicas, e)
+	}
+	return engine.NewRouter(replicas, newRoute(m)), nil
+}
+
+// affinityBlock is the block size of prefix affinity for engines without blocks.
+const affinityBlock = 16
+
+// newRoute builds the rule by which a model's replicas are chosen.
+func newRoute(m config.Model) engine.Route {
+	switch m.Route {
+	case config.RouteLeastLoaded:
+		return engine.LeastLoaded{}
+	case config.RoutePrefixAffinity:
+		if m.Engine == config.EngineScheduler {
+			return engine.NewPrefixAffinity(m.Scheduler.KVCache.BlockSize)
+		}
+		return engine.NewPrefixAffinity(affinityBlock)
+	}
+	return &engine.RoundRobin{}
+}
+
+// newEngine builds one replica of a model.
+func (s *Server) newEngine(m config.Model, replica int, clock engine.ScaledClock, arrivals *conn.Arrivals) (engine.Engine, error) {
 	switch m.Engine {
 	case config.EngineInstant:
 		return engine.Instant{}, nil
@@ -130,7 +168,7 @@ func (s *Server) newEngine(m config.Model, clock sleep.Clock, arrivals *conn.Arr
 			Overhead:               m.FixedRate.Overhead,
 			PrefillTokensPerSecond: m.FixedRate.PrefillTokensPerSecond,
 			ITL:                    m.FixedRate.ITL,
-		}, clock, sleep.New(clock))
+		}, clock, clock.NewSleeper())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Where, err)
 		}
@@ -142,12 +180,13 @@ func (s *Server) newEngine(m config.Model, clock sleep.Clock, arrivals *conn.Arr
 		}
 		var log engine.Log
 		if s.events != nil {
-			log = s.events.Model(m.Name, timeline.Description)
+			log = s.events.Model(m.Name, replica, timeline.Description)
 		}
 		return engine.NewBatched(engine.BatchedConfig{
 			Loop: timeline.Loop, Scheduler: timeline.Config,
-			FrontEnd: int64(timeline.FrontEnd), Grace: int64(timeline.grace()),
-			Clock: clock, Sleeper: sleep.New(clock), Frontier: arrivals, Log: log,
+			FrontEnd: int64(timeline.FrontEnd), Grace: int64(timeline.grace(clock.Scale)),
+			Poll: int64(engine.DefaultPoll * clock.Scale), MaxWaiting: m.Scheduler.Options.MaxWaiting,
+			Clock: clock, Sleeper: clock.NewSleeper(), Frontier: arrivals, Log: log,
 		}), nil
 	}
 	return nil, fmt.Errorf("%s: engine %q is unknown", m.Where, m.Engine)

@@ -13,9 +13,11 @@ import (
 	"llmsim-bench/simserver/virtual"
 )
 
-// Replayed is what the replay of one model's event log came to.
+// Replayed is what the replay of one replica's event log came to.
 type Replayed struct {
 	Model string `json:"model"`
+	// Replica is an index, 0 for a model that has one only.
+	Replica int `json:"replica"`
 	// Requests that ended, one a choice; of these, Aborted early.
 	Requests int `json:"requests"`
 	Aborted  int `json:"aborted"`
@@ -32,8 +34,8 @@ type Replayed struct {
 // maxExamples is how many differences are described.
 const maxExamples = 5
 
-// Replay repeats the live run that wrote an event log in virtual time, on the
-// models of the same configuration, and compares every request's times with the
+// Replay repeats the live run that wrote an event log in virtual time, each
+// replica on its own, on the models of the same configuration, and compares every request's times with the
 // live ones.
 func Replay(log io.Reader, models *config.Config) ([]Replayed, error) {
 	logs, err := eventlog.Read(log)
@@ -49,9 +51,12 @@ func Replay(log io.Reader, models *config.Config) ([]Replayed, error) {
 		if i < 0 {
 			return nil, fmt.Errorf("the log is of model %q, which the configuration lacks", l.Model)
 		}
+		if n := models.Models[i].Replicas; l.Replica < 0 || l.Replica >= n {
+			return nil, fmt.Errorf("the log is of model %q, replica %d, of which the configuration has %d, from 0", l.Model, l.Replica, n)
+		}
 		r, err := replay(l, models.Models[i])
 		if err != nil {
-			return nil, fmt.Errorf("model %q: %w", l.Model, err)
+			return nil, fmt.Errorf("model %q, replica %d: %w", l.Model, l.Replica, err)
 		}
 		all = append(all, r)
 	}
@@ -66,7 +71,7 @@ func replay(l *eventlog.Log, m config.Model) (Replayed, error) {
 	if timeline.Description != l.Timeline {
 		return Replayed{}, fmt.Errorf("the log is of another configuration\n  log:  %s\n  here: %s", l.Timeline, timeline.Description)
 	}
-	c := comparison{got: make(map[int64]*replayedRequest), result: Replayed{Model: l.Model}}
+	c := comparison{got: make(map[int64]*replayedRequest), result: Replayed{Model: l.Model, Replica: l.Replica}}
 	if err := virtual.Replay(timeline.Loop, timeline.FrontEnd, l.Events, &c); err != nil {
 		return Replayed{}, err
 	}
@@ -127,13 +132,29 @@ func (c *comparison) compare(id int64, live eventlog.End) {
 	}
 	switch queue := got.Admitted - got.Queued; {
 	case !slices.Equal(due, live.Due):
-		c.differ("request %d: live tokens at %d, virtual at %d ns", id, live.Due, due)
+		from := firstDifference(due, live.Due)
+		c.differ("request %d, from token %d on: live tokens at %d, virtual at %d ns",
+			id, from, beginning(live.Due[from:]), beginning(due[from:]))
 	case live.Aborted: // it may not have got into a step, or been preempted since
 	case queue != live.QueueNS || got.Cached != live.Cached || got.Preemptions != live.Preemptions:
 		c.differ("request %d: live queue %d ns, %d cached tokens, %d preemptions; virtual %d, %d, %d",
 			id, live.QueueNS, live.Cached, live.Preemptions, queue, got.Cached, got.Preemptions)
 	}
 }
+
+// firstDifference is the index from which two lists differ, as they do.
+func firstDifference(a, b []int64) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// beginning is as much of a list as a person wants to read.
+func beginning(moments []int64) []int64 { return moments[:min(3, len(moments))] }
 
 func (c *comparison) differ(format string, args ...any) {
 	c.result.Differences++

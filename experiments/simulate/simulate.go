@@ -38,6 +38,9 @@ func Run(c Config) (*report.Result, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
+	if err := checkModel(&c.Model); err != nil {
+		return nil, err
+	}
 	result := &report.Result{
 		Schema: report.Schema, ToolVersion: c.Version, Model: c.Model.Name, Seed: c.Seed,
 	}
@@ -59,6 +62,18 @@ func Run(c Config) (*report.Result, error) {
 		firstID = p.nextID
 	}
 	return result, nil
+}
+
+// checkModel refuses what only a live server does, so that no result leaves it out.
+func checkModel(m *config.Model) error {
+	if m.Replicas > 1 {
+		return fmt.Errorf("%s.replicas: a workload can be simulated on 1 only, not on %d (the event log of a live run can be replayed on any number)",
+			m.Where, m.Replicas)
+	}
+	if n := m.Scheduler.Options.MaxWaiting; n > 0 {
+		return fmt.Errorf("%s.scheduler.max_waiting: a simulated workload is never refused, so it must be 0, not %d", m.Where, n)
+	}
+	return nil
 }
 
 // resolved is the configuration as it was carried out.

@@ -23,8 +23,19 @@ const SummarySchema = 1
 type Summary struct {
 	Schema int `json:"schema"`
 	// Phase is the phase asked for; empty: every request since the last reset.
-	Phase  string           `json:"phase,omitempty"`
-	Models map[string]Model `json:"models"`
+	Phase string `json:"phase,omitempty"`
+	// TimeScale is how fast the simulated timeline runs beside the wall clock.
+	// Simulated columns are on the timeline, all others in wall time.
+	TimeScale float64          `json:"time_scale"`
+	Models    map[string]Model `json:"models"`
+	// Connections counts what the server accepted, whatever was sent on it.
+	Connections *Connections `json:"connections,omitempty"`
+}
+
+// Connections counts connections since the server began.
+type Connections struct {
+	Accepted int64 `json:"accepted"`
+	Open     int64 `json:"open"`
 }
 
 // Model is one model's part of a Summary.
@@ -36,11 +47,22 @@ type Model struct {
 	OutputTokens int64 `json:"output_tokens"`
 	// BackpressuredTokens waited in a slow reader's own buffer; they have no lag.
 	BackpressuredTokens int64 `json:"backpressured_tokens"`
-	// Metrics by name: ttft, itl, tpot, e2e (server and simulated), queue
-	// (simulated) and lag (server).
+	// Metrics by name: ttft, itl, tpot, e2e, queue (server and simulated) and lag
+	// (server).
 	Metrics map[string]Columns `json:"metrics"`
-	// Steps is nil for engines that have no steps.
+	// Steps is nil for engines that have no steps; of several replicas it is the
+	// sum.
 	Steps *Steps `json:"steps,omitempty"`
+	// Replicas has an entry for each of several; a model of one has none.
+	Replicas []Replica `json:"replicas,omitempty"`
+}
+
+// Replica is one replica's share of a model.
+type Replica struct {
+	// Requests that were given to it, and those of them that run still.
+	Requests int64  `json:"requests"`
+	Running  int64  `json:"running"`
+	Steps    *Steps `json:"steps,omitempty"`
 }
 
 // Steps is what a scheduler's steps came to.
@@ -93,12 +115,15 @@ type Sample struct {
 	Preemptions int64   `json:"preemptions"`
 }
 
-// Requests counts a model's requests: Received = Completed + Running + the sum of Aborted.
+// Requests counts a model's requests: Received = Completed + Running + the sum of
+// Aborted. Those in Rejected, by reason, were refused before an answer began and
+// are in none of the others.
 type Requests struct {
 	Received  int64            `json:"received"`
 	Completed int64            `json:"completed"`
 	Running   int64            `json:"running"`
 	Aborted   map[string]int64 `json:"aborted,omitempty"`
+	Rejected  map[string]int64 `json:"rejected,omitempty"`
 }
 
 // Columns sets the three views of one metric side by side; a view that does
@@ -118,7 +143,8 @@ type Timing struct {
 	Server    Instants `json:"server"`
 }
 
-// Instants are nanoseconds after the arrival of the request's last byte.
+// Instants are nanoseconds after the arrival of the request's last byte: of the
+// simulated timeline where they are simulated, else of the wall clock.
 type Instants struct {
 	FirstNS int64 `json:"first_ns"`
 	LastNS  int64 `json:"last_ns"`

@@ -56,7 +56,7 @@ type answer struct {
 func (a *answer) run() bool {
 	if a.streamed {
 		if _, err := a.peer.Send(a.streamHead()); err != nil {
-			a.end(a.server.abortReason(err))
+			a.abandon(err)
 			return false
 		}
 	}
@@ -87,6 +87,12 @@ func (a *answer) run() bool {
 	return a.keepAlive && gone == nil
 }
 
+// abandon ends an accepted request that can't be submitted.
+func (a *answer) abandon(err error) {
+	a.model.Engine.Abort(&a.request)
+	a.end(a.server.abortReason(err))
+}
+
 // finish sends what follows the last token and waits until the reader has taken
 // everything.
 func (a *answer) finish() error {
@@ -100,7 +106,7 @@ func (a *answer) finish() error {
 
 // end hands the request's account to the metrics; only the first call counts.
 func (a *answer) end(aborted string) {
-	outcome := metrics.Outcome{Aborted: aborted, Arrival: a.request.Arrival, Streamed: a.streamed, Queue: a.request.Queue}
+	outcome := metrics.Outcome{Aborted: aborted, Arrival: a.request.Arrival, Streamed: a.streamed, Queue: a.request.Queue, QueueServer: a.request.QueueServer}
 	for _, t := range a.request.Timelines {
 		outcome.Choices = append(outcome.Choices, metrics.Timeline{
 			Due: t.Due, Released: t.Released, Backpressured: t.Backpressured,
@@ -226,17 +232,17 @@ func (a *answer) timing() *wire.Timing {
 		Simulated: wire.Instants{FirstNS: math.MaxInt64},
 		Server:    wire.Instants{FirstNS: math.MaxInt64},
 	}
-	widen := func(i *wire.Instants, times []int64) {
-		first, last := times[0], times[len(times)-1]
-		i.FirstNS = min(i.FirstNS, first-a.request.Arrival)
-		i.LastNS = max(i.LastNS, last-a.request.Arrival)
+	widen := func(i *wire.Instants, times []int64, scale float64) {
+		after := func(moment int64) int64 { return int64(math.Round(float64(moment-a.request.Arrival) / scale)) }
+		i.FirstNS = min(i.FirstNS, after(times[0]))
+		i.LastNS = max(i.LastNS, after(times[len(times)-1]))
 	}
 	for _, line := range a.request.Timelines {
-		widen(&t.Simulated, line.Due)
+		widen(&t.Simulated, line.Due, 1)
 		if line.Released[0] == engine.NotDelivered || line.Released[len(line.Released)-1] == engine.NotDelivered {
 			return nil
 		}
-		widen(&t.Server, line.Released)
+		widen(&t.Server, line.Released, a.server.config.TimeScale)
 	}
 	return t
 }

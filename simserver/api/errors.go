@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/valyala/fasthttp"
 )
@@ -14,6 +15,8 @@ type apiError struct {
 	kind    string // error.type
 	param   string // the field that is wrong; empty: none
 	code    string // error.code; empty: none
+	// retryAfter is in how many seconds the same request may succeed; 0: unknown.
+	retryAfter int
 }
 
 func (e *apiError) Error() string { return e.message }
@@ -21,6 +24,7 @@ func (e *apiError) Error() string { return e.message }
 const (
 	invalidRequest = "invalid_request_error"
 	unavailable    = "service_unavailable"
+	rateLimited    = "rate_limit_error"
 	serverError    = "server_error"
 )
 
@@ -63,6 +67,9 @@ func answerError(ctx *fasthttp.RequestCtx, err error) {
 	}
 	ctx.Response.Reset()
 	answerJSON(ctx, e.status, e.body())
+	if e.retryAfter > 0 {
+		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, strconv.Itoa(e.retryAfter))
+	}
 }
 
 func answerJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {

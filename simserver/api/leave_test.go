@@ -19,10 +19,51 @@ type stallingEngine struct {
 	submitted, aborted chan *engine.Request
 }
 
-func (stallingEngine) Check(*plan.Plan) error     { return nil }
-func (e stallingEngine) Submit(r *engine.Request) { e.submitted <- r }
-func (e stallingEngine) Abort(r *engine.Request)  { e.aborted <- r }
-func (stallingEngine) Close()                     {}
+func (stallingEngine) Check(*plan.Plan) error       { return nil }
+func (stallingEngine) Accept(*engine.Request) error { return nil }
+func (e stallingEngine) Submit(r *engine.Request)   { e.submitted <- r }
+func (e stallingEngine) Abort(r *engine.Request)    { e.aborted <- r }
+func (stallingEngine) Close()                       {}
+
+// A client that is gone before its request is submitted gives its place back.
+func TestAClientThatLeavesBeforeItsRequestIsSubmitted(t *testing.T) {
+	e := stallingEngine{make(chan *engine.Request, 1), make(chan *engine.Request, 1)}
+	registry := metrics.New([]metrics.Model{{Name: "m"}}, 1)
+	s := NewServer(Config{
+		Models: []Model{{Name: "m", Engine: e}}, Metrics: registry, Clock: sleep.NewClock(), TimeScale: 1, Arrivals: &conn.Arrivals{},
+	})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	client, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	c, err := conn.NewListener(ln, s.config.Clock, s.config.Arrivals, 1000).AcceptConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &answer{server: s, model: s.models["m"], peer: &peer{Conn: c}, metrics: registry.Begin("m", "", 1), streamed: true}
+	a.request.Plan = &plan.Plan{}
+	c.Close() // as a failed write would find it
+	if a.run() {
+		t.Error("the connection is said to take another request")
+	}
+	select {
+	case got := <-e.aborted:
+		if got != &a.request {
+			t.Error("another request was aborted")
+		}
+	default:
+		t.Error("the engine was not told")
+	}
+	if n := registry.Summary("").Models["m"].Requests; n.Running != 0 || n.Aborted[abortClientGone] != 1 {
+		t.Errorf("%+v, want 1 aborted as %s", n, abortClientGone)
+	}
+}
 
 // The engine has to let go of a request whose client leaves, streamed or not.
 func TestALeavingClientIsAbortedInTheEngine(t *testing.T) {
@@ -31,7 +72,7 @@ func TestALeavingClientIsAbortedInTheEngine(t *testing.T) {
 		Models: []Model{{
 			Name: "m", ContextLength: 1000, Engine: e, Generator: llm.NewGenerator(llm.Options{ContextLength: 1000}),
 		}},
-		Metrics: metrics.New([]metrics.Model{{Name: "m"}}), Clock: sleep.NewClock(), Arrivals: &conn.Arrivals{},
+		Metrics: metrics.New([]metrics.Model{{Name: "m"}}, 1), Clock: sleep.NewClock(), TimeScale: 1, Arrivals: &conn.Arrivals{},
 		MaxBodyBytes: 1000, MaxPendingBytes: 1000,
 	})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

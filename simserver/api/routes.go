@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -131,7 +132,11 @@ func (s *Server) model(name string) (*Model, error) {
 }
 
 func (s *Server) summary(ctx *fasthttp.RequestCtx) {
-	answerJSON(ctx, fasthttp.StatusOK, marshal(s.config.Metrics.Summary(string(ctx.QueryArgs().Peek("phase")))))
+	sum := s.config.Metrics.Summary(string(ctx.QueryArgs().Peek("phase")))
+	s.mu.Lock()
+	sum.Connections = &wire.Connections{Accepted: s.accepted, Open: int64(len(s.peers))}
+	s.mu.Unlock()
+	answerJSON(ctx, fasthttp.StatusOK, marshal(sum))
 }
 
 func (s *Server) resetSummary(ctx *fasthttp.RequestCtx) {
@@ -205,7 +210,6 @@ func (s *Server) accept(ctx *fasthttp.RequestCtx) (*answer, error) {
 
 	a := &answer{
 		server: s, model: m, peer: p,
-		metrics: s.config.Metrics.Begin(m.Name, phase, len(plan.Prompt)),
 		head: chatChunk{
 			ID: "chatcmpl-" + strconv.FormatUint(s.ids.Add(1), 10), Object: chunkObject, Created: created(), Model: m.Name,
 		},
@@ -219,7 +223,15 @@ func (s *Server) accept(ctx *fasthttp.RequestCtx) (*answer, error) {
 		keepAlive:  ctx.Request.Header.IsHTTP11() && !ctx.Request.Header.ConnectionClose(),
 		framing:    framing(ctx.Request.Header.IsHTTP11()),
 	}
-	a.request = engine.Request{Plan: plan, Outlet: a, Arrival: max(p.Received(), p.previousDue)}
+	a.request = engine.Request{
+		Plan: plan, Outlet: a, Arrival: max(p.Received(), p.previousDue),
+		Queue: engine.NotDelivered, QueueServer: engine.NotDelivered,
+	}
+	if err := m.Engine.Accept(&a.request); err != nil {
+		s.config.Metrics.Reject(m.Name, phase, rejectQueueFull)
+		return nil, s.queueFull(err)
+	}
+	a.metrics = s.config.Metrics.Begin(m.Name, phase, len(plan.Prompt))
 	if !a.streamed {
 		a.renderText()
 		return a, nil
@@ -228,4 +240,20 @@ func (s *Server) accept(ctx *fasthttp.RequestCtx) (*answer, error) {
 		a.renderers = append(a.renderers, newEventRenderer(a.head, i))
 	}
 	return a, nil
+}
+
+// rejectQueueFull is why a request was refused, as /metrics/summary counts it.
+const rejectQueueFull = "queue_full"
+
+// queueFull is the answer to a request that an engine did not accept.
+func (s *Server) queueFull(err error) error {
+	e := &apiError{
+		status: fasthttp.StatusTooManyRequests, kind: rateLimited, code: "rate_limit_exceeded",
+		message: err.Error(), retryAfter: 1,
+	}
+	var full *engine.QueueFull
+	if errors.As(err, &full) {
+		e.retryAfter = max(1, int(math.Ceil(full.Wait.Seconds()/s.config.TimeScale)))
+	}
+	return e
 }

@@ -25,7 +25,9 @@ type Config struct {
 	// Models in the order in which /v1/models lists them.
 	Models  []Model
 	Metrics *metrics.Registry
-	Clock   engine.Clock
+	// Clock is the timeline's, which runs TimeScale times as fast as the wall clock.
+	Clock     engine.Clock
+	TimeScale float64
 	// Arrivals is told of all that is received, and asked by engines.
 	Arrivals *conn.Arrivals
 	// Version is what /version answers.
@@ -57,6 +59,7 @@ type Server struct {
 	draining atomic.Bool
 	mu       sync.Mutex
 	peers    map[*peer]struct{}
+	accepted int64 // connections
 	stopped  bool
 }
 
@@ -139,6 +142,7 @@ func (s *Server) servePeer(p *peer) {
 			return // closed by fasthttp
 		}
 		if err := <-p.handover; err != nil {
+			p.answer.abandon(err)
 			_ = p.Conn.Close()
 			return
 		}
@@ -164,6 +168,7 @@ func (s *Server) register(p *peer) bool {
 	defer s.mu.Unlock()
 	if !s.stopped {
 		s.peers[p] = struct{}{}
+		s.accepted++
 	}
 	return !s.stopped
 }

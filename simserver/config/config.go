@@ -27,7 +27,17 @@ const (
 type Config struct {
 	// Models has at least one model; no two share a name.
 	Models []Model
+	// TimeScale is how fast the simulated timeline runs beside the wall clock: 2 is
+	// twice as fast. It is above 0.
+	TimeScale float64
 }
+
+// Names of routes, as models.yml spells them.
+const (
+	RouteRoundRobin     = "round_robin"
+	RouteLeastLoaded    = "least_loaded"
+	RoutePrefixAffinity = "prefix_affinity"
+)
 
 // Model is one model and how it is timed.
 type Model struct {
@@ -40,6 +50,10 @@ type Model struct {
 	Tokenizer        string
 	Engine           string
 	TemplateOverhead TemplateOverhead
+	// Replicas is how many engines share the model's requests, 1 or more; Route is
+	// how one is chosen for each.
+	Replicas int
+	Route    string
 	// FixedRate is set where Engine is EngineFixedRate.
 	FixedRate FixedRate
 	// Scheduler is set where Engine is EngineScheduler.

@@ -11,20 +11,20 @@ import (
 )
 
 func TestDefault(t *testing.T) {
-	wantConfig(t, Default(), &Config{Models: []Model{
+	wantConfig(t, Default(), &Config{TimeScale: 1, Models: []Model{
 		{
 			Where: "built-in models.yml:12: models[0]",
-			Name:  "qwen-mock-batched", ContextLength: 32768, Tokenizer: TokenizerRegex, Engine: EngineScheduler,
+			Name:  "qwen-mock-batched", ContextLength: 32768, Tokenizer: TokenizerRegex, Replicas: 1, Route: RouteRoundRobin, Engine: EngineScheduler,
 			Scheduler: articleScheduler("built-in models.yml:4: hardware.h100-80gb"),
 		},
 		{
 			Where: "built-in models.yml:36: models[1]",
-			Name:  "sim-fixed", ContextLength: 32768, Tokenizer: TokenizerRegex, Engine: EngineFixedRate,
+			Name:  "sim-fixed", ContextLength: 32768, Tokenizer: TokenizerRegex, Replicas: 1, Route: RouteRoundRobin, Engine: EngineFixedRate,
 			FixedRate: FixedRate{Overhead: 2 * time.Millisecond, PrefillTokensPerSecond: 100_000, ITL: 4 * time.Millisecond},
 		},
 		{
 			Where: "built-in models.yml:46: models[2]",
-			Name:  "sim-instant", ContextLength: 32768, Tokenizer: TokenizerRegex, Engine: EngineInstant,
+			Name:  "sim-instant", ContextLength: 32768, Tokenizer: TokenizerRegex, Replicas: 1, Route: RouteRoundRobin, Engine: EngineInstant,
 		},
 	}})
 }
@@ -61,19 +61,43 @@ models:
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantConfig(t, got, &Config{Models: []Model{
+	wantConfig(t, got, &Config{TimeScale: 1, Models: []Model{
 		{
 			Where: "models.yml:3: models[0]",
-			Name:  "org/model-1", ContextLength: 4096, Tokenizer: TokenizerRegex, Engine: EngineFixedRate,
+			Name:  "org/model-1", ContextLength: 4096, Tokenizer: TokenizerRegex, Replicas: 1, Route: RouteRoundRobin, Engine: EngineFixedRate,
 			TemplateOverhead: TemplateOverhead{TokensPerMessage: 4, TokensPerRequest: 3},
 			FixedRate:        FixedRate{Overhead: 1, PrefillTokensPerSecond: 1000, ITL: 16_670_000},
 		},
 		{
 			Where: "models.yml:10: models[1]",
-			Name:  "half", ContextLength: 1, Tokenizer: TokenizerRegex, Engine: EngineInstant,
+			Name:  "half", ContextLength: 1, Tokenizer: TokenizerRegex, Replicas: 1, Route: RouteRoundRobin, Engine: EngineInstant,
 			TemplateOverhead: TemplateOverhead{TokensPerRequest: 3},
 		},
 	}})
+}
+
+func TestReplicasAndTimeScale(t *testing.T) {
+	got, err := Parse("models.yml", []byte(`
+time_scale: 0.5
+models:
+  - {name: a, context_length: 1, tokenizer: regex, engine: instant, replicas: 3}
+  - {name: b, context_length: 1, tokenizer: regex, engine: instant, replicas: 256, route: prefix_affinity}
+  - {name: c, context_length: 1, tokenizer: regex, engine: instant, replicas: 1, route: least_loaded}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.TimeScale != 0.5 {
+		t.Errorf("time scale %v, want 0.5", got.TimeScale)
+	}
+	for i, want := range []struct {
+		replicas int
+		route    string
+	}{{3, RouteRoundRobin}, {256, RoutePrefixAffinity}, {1, RouteLeastLoaded}} {
+		if m := got.Models[i]; m.Replicas != want.replicas || m.Route != want.route {
+			t.Errorf("model %s: %d replicas, route %s; want %+v", m.Name, m.Replicas, m.Route, want)
+		}
+	}
 }
 
 func TestLoad(t *testing.T) {

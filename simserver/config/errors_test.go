@@ -25,23 +25,23 @@ func TestErrors(t *testing.T) {
 		return strings.Replace(model, old, with, 1)
 	}
 	const latencyKeys = "overhead_ms, prefill_tokens_per_second, itl_ms"
-	const fixedKeys = "name, context_length, tokenizer, engine, template_overhead, latency"
+	const fixedKeys = "name, context_length, tokenizer, engine, template_overhead, replicas, route, latency"
 	const allKeys = fixedKeys +
 		", hardware, tensor_parallel, profile, weights, shape, kv_cache, scheduler, efficiency"
-	const instantKeys = "name, context_length, tokenizer, engine, template_overhead"
+	const instantKeys = "name, context_length, tokenizer, engine, template_overhead, replicas, route"
 	tests := []struct{ name, file, want string }{
 		// The file as a whole.
 		{"empty", "", "m.yml:1: the file is empty, must have a list called models"},
 		{"comments only", "# nothing\n", "m.yml:1: the file is empty, must have a list called models"},
-		{"null", "---\n", "m.yml:2: the file is empty, must be a section with the keys hardware, models"},
-		{"text", "hello", `m.yml:1: the file is the text "hello", must be a section with the keys hardware, models`},
-		{"list", "- name: m", "m.yml:1: the file is a list, must be a section with the keys hardware, models"},
+		{"null", "---\n", "m.yml:2: the file is empty, must be a section with the keys hardware, models, time_scale"},
+		{"text", "hello", `m.yml:1: the file is the text "hello", must be a section with the keys hardware, models, time_scale`},
+		{"list", "- name: m", "m.yml:1: the file is a list, must be a section with the keys hardware, models, time_scale"},
 		{"not YAML", "models:\n  - name: [\n", "m.yml:2: this is not YAML: did not find expected node content"},
 		{"control characters", "models: \x01", "m.yml: this is not YAML: control characters are not allowed"},
 		{"several documents", model + "---\n" + model, "m.yml:10: a second YAML document starts here, must be one only"},
 		{"broken second document", model + "---\n[", "m.yml:11: this is not YAML: did not find expected node content"},
-		{"unknown top key", model + "replicas: 2\n", "m.yml:10: replicas: unknown key; known here: hardware, models"},
-		{"misspelt top key", "model: []\n", "m.yml:1: model: unknown key, did you mean models? Known here: hardware, models\n" +
+		{"unknown top key", model + "replicas: 2\n", "m.yml:10: replicas: unknown key; known here: hardware, models, time_scale"},
+		{"misspelt top key", "model: []\n", "m.yml:1: model: unknown key, did you mean models? Known here: hardware, models, time_scale\n" +
 			"m.yml:1: models: missing, must be a list of models"},
 		{"no models", "models: []\n", "m.yml:1: models: the list is empty, must be a list of models"},
 		{"null models", "models:\n", "m.yml:1: models: is empty, must be a list of models"},
@@ -101,9 +101,9 @@ func TestErrors(t *testing.T) {
 			"m.yml:2: models[0].engine: missing, must be instant, fixed_rate or scheduler",
 		},
 		{
-			"no engine, and a key of none", replaced("engine: fixed_rate", "replicas: 2\n    kv_cache: {blocks: 1}"),
+			"no engine, and a key of none", replaced("engine: fixed_rate", "shards: 2\n    kv_cache: {blocks: 1}"),
 			"m.yml:2: models[0].engine: missing, must be instant, fixed_rate or scheduler\n" +
-				"m.yml:5: models[0].replicas: unknown key; known here: " + allKeys,
+				"m.yml:5: models[0].shards: unknown key; known here: " + allKeys,
 		},
 
 		// Text.
@@ -140,6 +140,22 @@ func TestErrors(t *testing.T) {
 			"m.yml:10: models[0].template_overhead.jitter: unknown key; known here: tokens_per_message, tokens_per_request\n" +
 				"m.yml:10: models[0].template_overhead.tokens_per_message: -1 is not possible, must be 0 or more",
 		},
+
+		// Replicas and time.
+		{"no replica", replaced("engine:", "replicas: 0\n    engine:"), "m.yml:5: models[0].replicas: 0 is not possible, must be 1 or more"},
+		{"too many replicas", replaced("engine:", "replicas: 257\n    engine:"), "m.yml:5: models[0].replicas: 257 is not possible, must be 256 or less"},
+		{
+			"misspelt route", replaced("engine:", "replicas: 2\n    route: round-robin\n    engine:"),
+			`m.yml:6: models[0].route: "round-robin" is not known, must be round_robin, least_loaded or prefix_affinity, did you mean round_robin?`,
+		},
+		{
+			"route of nobody", replaced("engine:", "route: least_loaded\n    engine:"),
+			"m.yml:5: models[0].route: has no effect on one replica, must be left out or replicas given beside it",
+		},
+		{"stopped time", "time_scale: 0\n" + model, "m.yml:1: time_scale: 0 is not possible, must be 0.001 or more"},
+		{"time too fast", "time_scale: 1e4\n" + model, "m.yml:1: time_scale: 1e4 is not possible, must be 1000 or less"},
+		{"time as text", "time_scale: fast\n" + model, `m.yml:1: time_scale: is the text "fast", must be a number from 0.001 to 1000`},
+		{"a model's own time", replaced("engine:", "time_scale: 2\n    engine:"), "m.yml:5: models[0].time_scale: unknown key; known here for engine fixed_rate: " + fixedKeys},
 
 		// All at once, by line.
 		{

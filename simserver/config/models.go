@@ -15,6 +15,9 @@ import (
 const (
 	maxContextLength  = 1 << 24
 	maxTemplateTokens = 10_000
+	maxReplicas       = 256 // each is a thread
+	minTimeScale      = 0.001
+	maxTimeScale      = 1000
 	maxOverheadMS     = 3_600_000 // an hour
 	maxITLMS          = 60_000    // a minute
 	minPrefillRate    = 0.01      // tokens/s
@@ -24,9 +27,9 @@ const (
 // Parse reads the bytes of a models.yml; name is what errors call the file.
 func Parse(name string, data []byte) (*Config, error) {
 	r := &reader{file: name}
-	c := &Config{}
+	c := &Config{TimeScale: 1}
 	if root := r.document(data); root != nil {
-		c.Models = readModels(r, root)
+		c.read(r, root)
 	}
 	if err := r.err(); err != nil {
 		return nil, err
@@ -34,13 +37,20 @@ func Parse(name string, data []byte) (*Config, error) {
 	return c, nil
 }
 
-func readModels(r *reader, root *yaml.Node) (models []Model) {
-	keys := []string{"hardware", "models"}
+func (c *Config) read(r *reader, root *yaml.Node) {
+	keys := []string{"hardware", "models", "time_scale"}
 	file := r.section(root, "", keys)
 	if file == nil {
-		return nil
+		return
 	}
 	file.allow("", keys)
+	if scale := file.optionalNumber("time_scale", minTimeScale, maxTimeScale); scale != nil {
+		c.TimeScale = *scale
+	}
+	c.Models = readModels(r, file)
+}
+
+func readModels(r *reader, file *section) (models []Model) {
 	hardware := readHardware(file)
 	firstLine := make(map[string]int) // of each name
 	for i, node := range file.list("models", "a list of models") {
@@ -60,7 +70,7 @@ func readModels(r *reader, root *yaml.Node) (models []Model) {
 }
 
 // modelKeys are the keys of every model, whatever its engine.
-var modelKeys = []string{"name", "context_length", "tokenizer", "engine", "template_overhead"}
+var modelKeys = []string{"name", "context_length", "tokenizer", "engine", "template_overhead", "replicas", "route"}
 
 // modelReader reads the section of one model.
 type modelReader struct {
@@ -85,8 +95,23 @@ func readModel(r *reader, node *yaml.Node, path string, hardware map[string]Hard
 	if s.has("template_overhead") {
 		m.model.TemplateOverhead = readTemplateOverhead(s)
 	}
+	m.replicas()
 	m.engineKeys()
 	return m.model
+}
+
+func (m *modelReader) replicas() {
+	m.model.Replicas, m.model.Route = 1, RouteRoundRobin
+	if n := m.optionalInteger("replicas", 1, maxReplicas); n != nil {
+		m.model.Replicas = *n
+	}
+	if !m.has("route") {
+		return
+	}
+	m.model.Route = m.oneOf("route", []string{RouteRoundRobin, RouteLeastLoaded, RoutePrefixAffinity})
+	if !m.has("replicas") {
+		m.refuse("route", "has no effect on one replica, must be left out or replicas given beside it")
+	}
 }
 
 // readName reads a name that can stand in a URL's path and on a line of text.

@@ -87,7 +87,7 @@ type KVCache struct {
 }
 
 // SchedulerOptions are the options of the scheduler, of which all but the
-// article's two have vLLM's names. They override the profile.
+// article's two and MaxWaiting have vLLM's names. They override the profile.
 type SchedulerOptions struct {
 	// Profile names a built-in set of options, as a release of vLLM has them.
 	Profile string
@@ -101,6 +101,9 @@ type SchedulerOptions struct {
 	LongPrefillTokenThreshold *int
 	ReserveFullISL            *bool
 	AsyncScheduling           *bool
+	// MaxWaiting is how many requests of a replica may wait for their first step; 0
+	// is any number. It is this server's own, and no part of the scheduler.
+	MaxWaiting int
 }
 
 // Latency is what a step costs beyond the data sheet.

@@ -94,6 +94,7 @@ models:
       long_prefill_token_threshold: 0
       scheduler_reserve_full_isl: false
       async_scheduling: true
+      max_waiting: 12
     latency:
       step_overhead_ms: 1.5
       sequence_us: 2.5
@@ -140,7 +141,7 @@ func TestScheduler(t *testing.T) {
 			Options: SchedulerOptions{
 				Profile: "vllm-0.23", MaxBatchTokens: new(2048), MaxNumSequences: new(256), Policy: PolicyPriority,
 				EnablePrefixCaching: new(false), EnableChunkedPrefill: new(true), LongPrefillTokenThreshold: new(0),
-				ReserveFullISL: new(false), AsyncScheduling: new(true),
+				ReserveFullISL: new(false), AsyncScheduling: new(true), MaxWaiting: 12,
 			},
 			Latency: Latency{
 				StepOverhead: new(1500 * time.Microsecond), SequenceTime: new(2500 * time.Nanosecond), OverlapHost: new(false),
@@ -183,7 +184,7 @@ func TestScheduler(t *testing.T) {
 			}
 			want := got.Models[0]
 			want.Scheduler = tc.want
-			wantConfig(t, got, &Config{Models: []Model{want}})
+			wantConfig(t, got, &Config{TimeScale: 1, Models: []Model{want}})
 		})
 	}
 }
@@ -197,7 +198,7 @@ func TestSchedulerBounds(t *testing.T) {
 		"bytes_per_parameter: 0.125", "bytes_per_parameter: 8",
 		"bytes_per_token: 1", "bytes_per_token: 1099511627776", "block_size: 1", "gpu_memory_utilization: 0.001", "watermark: 0.999",
 		"num_gpu_blocks_override: 1", "num_gpu_blocks_override: 67108864",
-		"max_batch_tokens: 1", "max_batch_tokens: 2147483647", "max_num_sequences: 1",
+		"max_batch_tokens: 1", "max_batch_tokens: 2147483647", "max_num_sequences: 1", "max_waiting: 0", "max_waiting: 2147483647",
 		"step_overhead_ms: 60000", "sequence_us: 60000000", "all_reduce_gbps: 0",
 		"compute: 0.001", "memory: 1",
 	} {

@@ -48,6 +48,7 @@ var sectionOf = map[string]string{
 	"long_prefill_token_threshold": "      profile: article\n",
 	"scheduler_reserve_full_isl":   "      profile: article\n",
 	"async_scheduling":             "      profile: article\n",
+	"max_waiting":                  "      profile: article\n",
 	"sequence_us":                  "      step_overhead_ms: 0\n",
 	"prefill_step_ms":              "      step_overhead_ms: 0\n",
 	"launch_us":                    "      step_overhead_ms: 0\n",
@@ -115,6 +116,8 @@ func TestSchedulerFigures(t *testing.T) {
 		{"gpu_memory_utilization: 0", "m.yml:17: models[0].kv_cache.gpu_memory_utilization: 0 is not possible, must be 0.001 or more"},
 		{"gpu_memory_utilization: 90", "m.yml:17: models[0].kv_cache.gpu_memory_utilization: 90 is not possible, must be 1 or less"},
 		{"gpu_memory_utilization:", "m.yml:17: models[0].kv_cache.gpu_memory_utilization: is empty, must be a number from 0.001 to 1"},
+		{"max_waiting: -1", "m.yml:19: models[0].scheduler.max_waiting: -1 is not possible, must be 0 or more"},
+		{"max_waiting: 1.5", "m.yml:19: models[0].scheduler.max_waiting: 1.5 is not possible, must be a whole number"},
 		{"watermark: 1", "m.yml:17: models[0].kv_cache.watermark: 1 is not possible, must be a number from 0 to less than 1"},
 		{"watermark: -0.01", "m.yml:17: models[0].kv_cache.watermark: -0.01 is not possible, must be a number from 0 to less than 1"},
 		{"watermark: .nan", "m.yml:17: models[0].kv_cache.watermark: .nan is not possible, must be a number from 0 to less than 1"},
@@ -162,10 +165,10 @@ func TestSchedulerErrors(t *testing.T) {
 		return strings.Replace(batched, old, with, 1)
 	}
 	const hardwareKeys = "hbm_gib, memory_bandwidth_gbps, peak_tflops, reserved_gib, profile"
-	const modelKeys = "name, context_length, tokenizer, engine, template_overhead, " +
+	const modelKeys = "name, context_length, tokenizer, engine, template_overhead, replicas, route, " +
 		"hardware, tensor_parallel, profile, weights, shape, kv_cache, scheduler, latency, efficiency"
 	const optionKeys = "profile, max_batch_tokens, max_num_sequences, policy, enable_prefix_caching, enable_chunked_prefill, " +
-		"long_prefill_token_threshold, scheduler_reserve_full_isl, async_scheduling"
+		"long_prefill_token_threshold, scheduler_reserve_full_isl, async_scheduling, max_waiting"
 	const latencyKeys = "step_overhead_ms, sequence_us, prefill_step_ms, launch_us, all_reduce_latency_us, all_reduce_gbps, front_end_ms, overlap_host"
 	const noFigures = "missing, must be given where there is neither profile nor shape"
 	const wantHardware = "must be an entry of the file's section hardware or a built-in profile (NAME@VERSION)"
@@ -204,8 +207,8 @@ func TestSchedulerErrors(t *testing.T) {
 
 		// Sections and keys.
 		{
-			"unknown key", replaced("hardware: gpu", "hardware: gpu\n    replicas: 2"),
-			"m.yml:12: models[0].replicas: unknown key; known here for engine scheduler: " + modelKeys,
+			"unknown key", replaced("hardware: gpu", "hardware: gpu\n    shards: 2"),
+			"m.yml:12: models[0].shards: unknown key; known here for engine scheduler: " + modelKeys,
 		},
 		{"no weights", replaced(weights, ""), "m.yml:7: models[0].weights: " + noFigures},
 		{"no cache", replaced(cache, ""), "m.yml:7: models[0].kv_cache: " + noFigures},

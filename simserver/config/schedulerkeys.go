@@ -107,7 +107,7 @@ func (m *modelReader) kvCache() {
 func (m *modelReader) schedulerOptions() {
 	keys := []string{
 		"profile", "max_batch_tokens", "max_num_sequences", "policy", "enable_prefix_caching", "enable_chunked_prefill",
-		"long_prefill_token_threshold", "scheduler_reserve_full_isl", "async_scheduling",
+		"long_prefill_token_threshold", "scheduler_reserve_full_isl", "async_scheduling", "max_waiting",
 	}
 	s := m.subsection("scheduler", keys)
 	if s == nil {
@@ -123,6 +123,9 @@ func (m *modelReader) schedulerOptions() {
 		LongPrefillTokenThreshold: s.optionalInteger("long_prefill_token_threshold", 0, maxBatch),
 		ReserveFullISL:            s.optionalBool("scheduler_reserve_full_isl"),
 		AsyncScheduling:           s.optionalBool("async_scheduling"),
+	}
+	if n := s.optionalInteger("max_waiting", 0, maxBatch); n != nil {
+		o.MaxWaiting = *n
 	}
 	if s.has("profile") {
 		o.Profile = s.text("profile", "the name of a built-in set of options")

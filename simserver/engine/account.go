@@ -91,6 +91,30 @@ func (a *StepAccount) at(moment int64) *interval {
 	return &a.series[n]
 }
 
+// clone returns a copy that shares nothing with a.
+func (a *StepAccount) clone() *StepAccount {
+	c := *a
+	c.duration, c.tokens, c.kvUse = a.duration.Clone(), a.tokens.Clone(), a.kvUse.Clone()
+	c.batch, c.series = slices.Clone(a.batch), slices.Clone(a.series)
+	return &c
+}
+
+// merge adds the steps of another engine of the same build, but for the series.
+func (a *StepAccount) merge(other *StepAccount) {
+	a.steps += other.steps
+	a.duration.Merge(other.duration)
+	a.tokens.Merge(other.tokens)
+	a.kvUse.Merge(other.kvUse)
+	a.batch = append(a.batch, make([]int64, max(0, len(other.batch)-len(a.batch)))...)
+	for size, n := range other.batch {
+		a.batch[size] += n
+	}
+	a.preemptions += other.preemptions
+	a.prefix.Requests += other.prefix.Requests - other.prefixBase.Requests
+	a.prefix.Queries += other.prefix.Queries - other.prefixBase.Queries
+	a.prefix.Hits += other.prefix.Hits - other.prefixBase.Hits
+}
+
 // Next returns an empty account that goes on where this one ends.
 func (a *StepAccount) Next() *StepAccount {
 	next := NewStepAccount(a.blocks, 0, 0)

@@ -29,7 +29,12 @@ type BatchedConfig struct {
 	FrontEnd int64
 	// Grace is how long after its place on the timeline, in ns, a Schedule call
 	// waits for the Frontier. It must be well below the shortest step.
-	Grace    int64
+	Grace int64
+	// Poll is how often it looks again meanwhile, in ns; 0: DefaultPoll.
+	Poll int64
+	// MaxWaiting is how many requests may have got into no step; 0: any number.
+	MaxWaiting int
+
 	Clock    Clock
 	Sleeper  sleep.Sleeper
 	Frontier Frontier
@@ -57,9 +62,9 @@ func (noLog) Arrived(int64, *Request)        {}
 func (noLog) Aborted(int64, *Request, int64) {}
 func (noLog) Ended(*Request, bool)           {}
 
-// settlePoll is how often a Schedule call looks again whether all arrivals before
+// DefaultPoll is how often a Schedule call looks again whether all arrivals before
 // it are known, in ns.
-const settlePoll = 20_000
+const DefaultPoll = 20_000
 
 // Batched serves requests together, as a real engine does: one goroutine on a
 // locked thread carries a Loop out on the wall clock. The timeline is exact:
@@ -69,6 +74,7 @@ const settlePoll = 20_000
 type Batched struct {
 	config BatchedConfig
 	loop   *Loop
+	room   waitingRoom
 
 	pending   arrivals    // submitted, not yet added
 	sequences []*sequence // by slot of their IDs
@@ -107,6 +113,7 @@ type sequence struct {
 type batched struct {
 	handover  int64 // arrival at the scheduler
 	order     uint64
+	waits     bool // has a place in the waiting room
 	added     bool
 	over      bool
 	sequences []sequence
@@ -121,6 +128,10 @@ func NewBatched(config BatchedConfig) *Batched {
 		config: config, loop: config.Loop, decided: math.MinInt64, stopped: make(chan struct{}),
 		steps: NewStepAccount(config.Loop.Scheduler().NumBlocks(), 0, 0),
 	}
+	if b.config.Poll == 0 {
+		b.config.Poll = DefaultPoll
+	}
+	b.room.max = config.MaxWaiting
 	if b.config.Log == nil {
 		b.config.Log = noLog{}
 	}
@@ -138,10 +149,20 @@ func (b *Batched) Check(p *plan.Plan) error {
 	return nil
 }
 
+// Accept implements Engine.
+func (b *Batched) Accept(r *Request) error {
+	if err := b.room.enter(b.config.Clock.Now()); err != nil {
+		return err
+	}
+	r.batched.waits = true
+	return nil
+}
+
 // Submit implements Engine.
 func (b *Batched) Submit(r *Request) {
 	r.begin()
-	r.batched = batched{handover: r.Arrival + b.config.FrontEnd, sequences: make([]sequence, len(r.Plan.Choices))}
+	r.batched.handover = r.Arrival + b.config.FrontEnd
+	r.batched.sequences = make([]sequence, len(r.Plan.Choices))
 	b.mu.Lock()
 	b.inbox = append(b.inbox, r)
 	b.mu.Unlock()
@@ -174,12 +195,17 @@ func (b *Batched) Close() {
 
 // Steps returns the account of the steps since ResetSteps.
 func (b *Batched) Steps() *wire.Steps {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := b.steps.Summary()
-	late := b.late
+	account, late := b.account()
+	s := account.Summary()
 	s.Late = &late
 	return s
+}
+
+// account returns a copy of the account, so that summing it up holds up no step.
+func (b *Batched) account() (*StepAccount, wire.LateArrivals) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.steps.clone(), b.late
 }
 
 // ResetSteps begins a new account.
@@ -230,6 +256,10 @@ func (b *Batched) drop(r *Request) {
 		return
 	}
 	r.batched.over = true
+	if r.batched.waits {
+		r.batched.waits = false
+		b.room.left()
+	}
 	if !r.batched.added {
 		return
 	}
@@ -244,7 +274,7 @@ func (b *Batched) drop(r *Request) {
 	if aborted {
 		b.config.Log.Aborted(b.turn, r, b.config.Clock.Now())
 	}
-	b.config.Log.Ended(r, aborted)
+	b.config.Log.Ended(r, aborted || r.batched.failed != nil)
 }
 
 // wait sleeps until a moment and reports whether it has passed. A submission or
@@ -265,7 +295,7 @@ func (b *Batched) settled(at int64) bool {
 		return true
 	}
 	if now < at+b.config.Grace {
-		b.config.Sleeper.Until(now + settlePoll)
+		b.config.Sleeper.Until(min(now+b.config.Poll, at+b.config.Grace))
 		return false
 	}
 	b.mu.Lock()
@@ -308,17 +338,9 @@ func (b *Batched) decide(at int64) {
 		return // an abort came in between, and nothing is left to do
 	}
 	b.turn++
+	now := b.config.Clock.Now()
 	step, t := b.loop.Schedule()
-	for _, a := range step.Admitted {
-		r := b.sequences[a.ID.Slot()].request
-		if a.Resumed {
-			continue
-		}
-		if r.Queue == NotDelivered {
-			r.Queue = t.Scheduled - r.batched.handover
-		}
-		r.CachedTokens = max(r.CachedTokens, int(a.Cached))
-	}
+	b.admit(step, t.Scheduled, now)
 	for _, id := range step.Preempted {
 		b.sequences[id.Slot()].request.Preemptions++
 	}
@@ -336,6 +358,27 @@ func (b *Batched) decide(at int64) {
 	if b.flying == 1 {
 		b.render(t.End)
 	}
+}
+
+// admit notes who got into a step for the first time, which stands at a moment of
+// the timeline and was decided now.
+func (b *Batched) admit(step *sched.Step, at, now int64) {
+	served := 0
+	for _, a := range step.Admitted {
+		r := b.sequences[a.ID.Slot()].request
+		if a.Resumed {
+			continue
+		}
+		if r.Queue == NotDelivered {
+			r.Queue, r.QueueServer = at-r.batched.handover, now-r.batched.handover
+		}
+		if r.batched.waits {
+			r.batched.waits = false
+			served++
+		}
+		r.CachedTokens = max(r.CachedTokens, int(a.Cached))
+	}
+	b.room.served(served, now)
 }
 
 // countLate counts a request that an earlier Schedule call should have seen.

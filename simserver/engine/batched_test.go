@@ -101,9 +101,10 @@ func TestDecideLate(t *testing.T) {
 		parsing time.Duration // from the call's place on
 		step    int           // that the request gets into
 		expired int64
+		late    time.Duration // of the decision
 	}{
-		{"within the grace", time.Millisecond, 1, 0},
-		{"past the grace", 3 * time.Millisecond, 2, 1},
+		{"within the grace", time.Millisecond, 1, 0, time.Millisecond},
+		{"past the grace", 3 * time.Millisecond, 2, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			batchedInFakeTime(t, "article", func(t *testing.T, clock sleep.Clock, e *Batched, f *frontier) {
@@ -121,6 +122,9 @@ func TestDecideLate(t *testing.T) {
 				want := time.Duration(c.step)*stepTime - time.Duration(r.Arrival)
 				if got := time.Duration(r.Queue).Round(time.Microsecond); got != want {
 					t.Errorf("queued for %v, want %v", got, want)
+				}
+				if late := time.Duration(r.QueueServer - r.Queue); late < c.late || late > c.late+DefaultPoll {
+					t.Errorf("the decision was %v late, want %v and at most a poll more", late, c.late)
 				}
 				if late := e.Steps().Late; late.GraceExpired != c.expired || late.Requests != c.expired {
 					t.Errorf("%+v, want %d late", late, c.expired)

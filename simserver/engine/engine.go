@@ -19,6 +19,9 @@ type Clock interface{ Now() int64 }
 type Engine interface {
 	// Check returns why a plan could never be carried out, nil if it can.
 	Check(p *plan.Plan) error
+	// Accept takes r up, or refuses it with a *QueueFull. It never waits. What was
+	// accepted must be given to Submit, or to Abort if it comes to nothing.
+	Accept(r *Request) error
 	// Submit begins r. The engine calls r.Outlet until it has called Done,
 	// which may happen before Submit returns.
 	Submit(r *Request)
@@ -42,16 +45,18 @@ type Request struct {
 	Timelines []Timeline
 
 	// Queue is the time from the request's arrival at the scheduler to the first
-	// step it got into, CachedTokens how much of its prompt came from the prefix
+	// step it got into, and QueueServer that to the moment at which that step was
+	// really decided. CachedTokens is how much of its prompt came from the prefix
 	// cache then, and Preemptions how often it lost its blocks. Engines without
-	// steps leave Queue at NotDelivered and the others at 0. They may be read when
-	// Timelines may, the first two from the first Release on.
-	Queue        int64
-	CachedTokens int
-	Preemptions  int
+	// steps leave the first two at NotDelivered and the others at 0. They may be
+	// read when Timelines may, all but Preemptions from the first Release on.
+	Queue, QueueServer int64
+	CachedTokens       int
+	Preemptions        int
 
 	entry   entry   // its place in a pacer, for engines that use one
 	batched batched // its place in a Batched engine
+	routed  routed  // its replica, for a Router
 }
 
 // Serial is a number that no other request of the same Batched engine has.
@@ -113,7 +118,7 @@ var (
 // begin sets up the timelines.
 func (r *Request) begin() {
 	r.entry.index = absent
-	r.Queue = NotDelivered
+	r.Queue, r.QueueServer = NotDelivered, NotDelivered
 	r.Timelines = make([]Timeline, len(r.Plan.Choices))
 	for i := range r.Timelines {
 		n := len(r.Plan.Choices[i].Tokens)

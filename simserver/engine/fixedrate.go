@@ -50,6 +50,12 @@ func (f *FixedRate) TTFT(promptTokens int) time.Duration {
 // Check implements Engine: every plan can be carried out.
 func (*FixedRate) Check(*plan.Plan) error { return nil }
 
+// Accept implements Engine: nobody waits.
+func (*FixedRate) Accept(r *Request) error {
+	r.entry.index = absent // it may be aborted before it is submitted
+	return nil
+}
+
 // Submit implements Engine.
 func (f *FixedRate) Submit(r *Request) {
 	r.begin()

@@ -94,6 +94,26 @@ func TestFixedRateTimelineIsExact(t *testing.T) {
 	})
 }
 
+// A request that was accepted and comes to nothing must take no other one along.
+func TestFixedRateAbortBeforeSubmit(t *testing.T) {
+	inFakeTime(t, func(t *testing.T, clock Clock, e *FixedRate) {
+		out := newOutlet(clock)
+		e.Submit(&Request{Plan: planOf(0, 3), Arrival: clock.Now(), Outlet: out})
+		time.Sleep(time.Millisecond) // it is in the queue
+		nothing := &Request{Plan: planOf(0, 3), Arrival: clock.Now(), Outlet: newOutlet(clock)}
+		if err := e.Accept(nothing); err != nil {
+			t.Fatal(err)
+		}
+		e.Abort(nothing)
+		if err := <-out.done; err != nil { // one taken along would never end
+			t.Error(err)
+		}
+		if len(out.released) != 3 {
+			t.Errorf("the other request has %d of 3 tokens", len(out.released))
+		}
+	})
+}
+
 func TestFixedRateReleasesChoicesTogether(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, clock Clock, e *FixedRate) {
 		out := newOutlet(clock)

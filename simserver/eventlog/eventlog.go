@@ -3,15 +3,16 @@
 // through their Log; JSON Lines come out, and the other way round. It decides
 // nothing and knows no clock.
 //
-// The lines of a model, in order:
+// Each replica of a model is an engine with a timeline of its own. The lines of
+// one, which name it by "model" and "replica" (from 0), in order:
 //
-//	{"event":"model","model":…,"timeline":…}     what the engine was built from
+//	{"event":"model","timeline":…}               what the engine was built from
 //	{"event":"arrive","turn":…,"id":…,…}         a request reached the scheduler
 //	{"event":"abort","turn":…,"id":…,"at_ns":…}  one was taken out of it
 //	{"event":"end","id":…,"choices":[…],…}       what became of one
 //
 // turn counts the actions of the engine's loop that came before. Moments are
-// nanoseconds of the server's clock.
+// nanoseconds of the simulated timeline.
 package eventlog
 
 import (
@@ -29,6 +30,8 @@ import (
 type line struct {
 	Event string `json:"event"`
 	Model string `json:"model"`
+	// Replica is an index, 0 for a model that has one only.
+	Replica int `json:"replica"`
 	// Timeline describes what the model's engine was built from.
 	Timeline string `json:"timeline,omitempty"`
 
@@ -133,23 +136,24 @@ func (w *Writer) add(make func() line) {
 	w.more.Signal()
 }
 
-// Model returns the Log of one model's engine. timeline describes what the
+// Model returns the Log of one replica of a model. timeline describes what its
 // engine is built from: a replay must have the same.
-func (w *Writer) Model(name, timeline string) engine.Log {
-	w.add(func() line { return line{Event: eventModel, Model: name, Timeline: timeline} })
-	return &modelLog{writer: w, name: name}
+func (w *Writer) Model(name string, replica int, timeline string) engine.Log {
+	w.add(func() line { return line{Event: eventModel, Model: name, Replica: replica, Timeline: timeline} })
+	return &modelLog{writer: w, name: name, replica: replica}
 }
 
 // modelLog implements engine.Log.
 type modelLog struct {
-	writer *Writer
-	name   string
+	writer  *Writer
+	name    string
+	replica int
 }
 
 func (m *modelLog) Arrived(turn int64, r *engine.Request) {
 	m.writer.add(func() line {
 		l := line{
-			Event: eventArrive, Model: m.name, Turn: turn, ID: r.Serial(), AtNS: r.Arrival,
+			Event: eventArrive, Model: m.name, Replica: m.replica, Turn: turn, ID: r.Serial(), AtNS: r.Arrival,
 			MaxTokens: r.Plan.MaxTokens, Priority: r.Plan.Priority,
 		}
 		for _, id := range r.Plan.Prompt {
@@ -168,14 +172,14 @@ func (m *modelLog) Arrived(turn int64, r *engine.Request) {
 
 func (m *modelLog) Aborted(turn int64, r *engine.Request, at int64) {
 	m.writer.add(func() line {
-		return line{Event: eventAbort, Model: m.name, Turn: turn, ID: r.Serial(), AtNS: at}
+		return line{Event: eventAbort, Model: m.name, Replica: m.replica, Turn: turn, ID: r.Serial(), AtNS: at}
 	})
 }
 
 func (m *modelLog) Ended(r *engine.Request, aborted bool) {
 	m.writer.add(func() line {
 		l := line{
-			Event: eventEnd, Model: m.name, ID: r.Serial(), Aborted: aborted,
+			Event: eventEnd, Model: m.name, Replica: m.replica, ID: r.Serial(), Aborted: aborted,
 			QueueNS: r.Queue, Cached: r.CachedTokens, Preemptions: r.Preemptions,
 		}
 		for _, t := range r.Timelines {

@@ -14,9 +14,11 @@ import (
 // maxChoices is how many choices a request's sequences are numbered for.
 const maxChoices = 128
 
-// Log is what one model's engine acted on, and what came of it.
+// Log is what the engine of one replica acted on, and what came of it.
 type Log struct {
 	Model string
+	// Replica is an index, 0 for a model that has one only.
+	Replica int
 	// Timeline describes what the engine was built from.
 	Timeline string
 	Events   []virtual.Event
@@ -41,7 +43,11 @@ type End struct {
 // line is an error that names it.
 func Read(r io.Reader) ([]*Log, error) {
 	var logs []*Log
-	byModel := make(map[string]*Log)
+	type replica struct {
+		model string
+		index int
+	}
+	byReplica := make(map[replica]*Log)
 	in := bufio.NewReaderSize(r, 256<<10)
 	for number := 1; ; number++ {
 		text, err := in.ReadBytes('\n')
@@ -55,13 +61,14 @@ func Read(r io.Reader) ([]*Log, error) {
 		if err := json.Unmarshal(text, &l); err != nil {
 			return nil, fmt.Errorf("event log, line %d: %w", number, err)
 		}
-		log := byModel[l.Model]
+		of := replica{l.Model, l.Replica}
+		log := byReplica[of]
 		if log == nil {
 			if l.Event != eventModel {
-				return nil, fmt.Errorf("event log, line %d: an event of model %q, which no line before it introduces", number, l.Model)
+				return nil, fmt.Errorf("event log, line %d: an event of model %q, replica %d, which no line before it introduces", number, l.Model, l.Replica)
 			}
-			log = &Log{Model: l.Model, Timeline: l.Timeline, Ends: make(map[int64]End), choices: make(map[uint64]int)}
-			byModel[l.Model] = log
+			log = &Log{Model: l.Model, Replica: l.Replica, Timeline: l.Timeline, Ends: make(map[int64]End), choices: make(map[uint64]int)}
+			byReplica[of] = log
 			logs = append(logs, log)
 			continue
 		}

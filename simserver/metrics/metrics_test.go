@@ -14,7 +14,7 @@ import (
 const ms = int64(time.Millisecond)
 
 func newRegistry() *Registry {
-	return New([]Model{{Name: "sim-fixed", Engine: "fixed_rate"}, {Name: "sim-instant", Engine: "instant"}})
+	return New([]Model{{Name: "sim-fixed", Engine: "fixed_rate"}, {Name: "sim-instant", Engine: "instant"}}, 1)
 }
 
 // fixedRate is the timeline of n tokens as sim-fixed has it for 512 prompt
@@ -91,11 +91,53 @@ func TestCompletedStreams(t *testing.T) {
 	}
 }
 
+// At ten times the speed of the wall clock, what the server did took a tenth of the
+// time that passed on the timeline.
+func TestServerColumnsAreWallTime(t *testing.T) {
+	r := New([]Model{{Name: "sim-fixed", Engine: "fixed_rate"}}, 10)
+	o := completed(0, fixedRate(0, 64, 10*ms))
+	o.Queue, o.QueueServer = 3*ms, 8*ms
+	r.Begin("sim-fixed", "", 512).End(o)
+	s := r.Summary("")
+	if s.TimeScale != 10 {
+		t.Errorf("time scale %v, want 10", s.TimeScale)
+	}
+	m := s.Models["sim-fixed"].Metrics
+	sameColumn(t, "simulated ttft", m["ttft"].Simulated, one(1, 7.12))
+	sameColumn(t, "simulated tpot", m["tpot"].Simulated, one(1, 4))
+	sameColumn(t, "simulated itl", m["itl"].Simulated, one(63, 4))
+	sameColumn(t, "simulated e2e", m["e2e"].Simulated, one(1, 259.12))
+	sameColumn(t, "simulated queue", m["queue"].Simulated, one(1, 3))
+	near(t, "server ttft", m["ttft"].Server, 1, 1.712)
+	near(t, "server tpot", m["tpot"].Server, 1, 0.4)
+	near(t, "server itl", m["itl"].Server, 63, 0.4)
+	near(t, "server e2e", m["e2e"].Server, 1, 26.912)
+	near(t, "server queue", m["queue"].Server, 1, 0.8)
+	near(t, "lag", m["lag"].Server, 64, 1)
+}
+
+func TestRejectedAreInNoOtherCount(t *testing.T) {
+	r := newRegistry()
+	r.Reject("sim-fixed", "p", "queue_full")
+	r.Begin("sim-fixed", "p", 1)
+	r.Reject("sim-fixed", "", "queue_full")
+	for phase, rejected := range map[string]int64{"": 2, "p": 1} {
+		want := wire.Requests{Received: 1, Running: 1, Rejected: map[string]int64{"queue_full": rejected}}
+		if got := r.Summary(phase).Models["sim-fixed"].Requests; !reflect.DeepEqual(got, want) {
+			t.Errorf("phase %q: %+v, want %+v", phase, got, want)
+		}
+	}
+	r.Reset()
+	if got := r.Summary("").Models["sim-fixed"].Requests; got.Rejected != nil {
+		t.Errorf("the new period starts with %+v", got)
+	}
+}
+
 func TestModelWithoutRequests(t *testing.T) {
 	r := newRegistry()
 	r.Begin("sim-fixed", "", 1)
 	got := r.Summary("")
-	want := wire.Summary{Schema: wire.SummarySchema, Models: map[string]wire.Model{
+	want := wire.Summary{Schema: wire.SummarySchema, TimeScale: 1, Models: map[string]wire.Model{
 		"sim-fixed":   {Engine: "fixed_rate", Requests: wire.Requests{Received: 1, Running: 1}, Metrics: map[string]wire.Columns{}},
 		"sim-instant": {Engine: "instant", Metrics: map[string]wire.Columns{}},
 	}}

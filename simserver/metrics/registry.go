@@ -20,6 +20,8 @@ type Model struct {
 	Name, Engine string
 	// Steps counts the steps of the model's engine; nil where it has none.
 	Steps StepCounter
+	// Replicas is nil where there is one only.
+	Replicas Replicated
 }
 
 // A StepCounter is an engine's account of its steps. It is safe for concurrent use.
@@ -29,11 +31,18 @@ type StepCounter interface {
 	ResetSteps()
 }
 
+// A Replicated engine is several behind one model. It is safe for concurrent use.
+type Replicated interface {
+	// Replicas returns each one's share since the last ResetSteps.
+	Replicas() []wire.Replica
+}
+
 // Registry counts each request twice: in the period in which it arrived, which
 // lasts from one Reset to the next, and in the phase it names, if it names one.
 // It is safe for concurrent use.
 type Registry struct {
-	models []Model
+	models    []Model
+	timeScale float64
 
 	mu     sync.Mutex
 	period scope
@@ -44,9 +53,11 @@ type Registry struct {
 // scope holds one tally a model.
 type scope map[string]*tally
 
-// New returns a registry for these models, whose names must differ.
-func New(models []Model) *Registry {
-	r := &Registry{models: models, phases: make(map[string]scope)}
+// New returns a registry for these models, whose names must differ. All moments
+// given to it are of a clock that runs timeScale times as fast as the wall clock;
+// what the server did is reported in wall time, what is simulated as it is.
+func New(models []Model, timeScale float64) *Registry {
+	r := &Registry{models: models, timeScale: timeScale, phases: make(map[string]scope)}
 	r.period = r.newScope()
 	return r
 }
@@ -54,7 +65,7 @@ func New(models []Model) *Registry {
 func (r *Registry) newScope() scope {
 	s := make(scope, len(r.models))
 	for _, m := range r.models {
-		s[m.Name] = &tally{}
+		s[m.Name] = &tally{times: times{timeScale: r.timeScale}}
 	}
 	return s
 }
@@ -68,6 +79,13 @@ func (r *Registry) Begin(model, phase string, promptTokens int) *Request {
 		t.received.Add(1)
 	}
 	return q
+}
+
+// Reject counts a request that was refused for a reason, instead of Begin.
+func (r *Registry) Reject(model, phase, reason string) {
+	for _, t := range r.tallies(model, phase) {
+		t.reject(reason)
+	}
 }
 
 // tallies returns those that count a request that arrives now.
@@ -126,7 +144,10 @@ func (r *Registry) Summary(phase string) wire.Summary {
 	}
 	r.mu.Unlock()
 
-	sum := wire.Summary{Schema: wire.SummarySchema, Phase: phase, Models: make(map[string]wire.Model, len(r.models))}
+	sum := wire.Summary{
+		Schema: wire.SummarySchema, Phase: phase, TimeScale: r.timeScale,
+		Models: make(map[string]wire.Model, len(r.models)),
+	}
 	for _, m := range r.models {
 		t := s[m.Name]
 		if t == nil {
@@ -135,6 +156,9 @@ func (r *Registry) Summary(phase string) wire.Summary {
 		model := t.summary(m.Engine)
 		if phase == "" && m.Steps != nil { // a step belongs to no phase
 			model.Steps = m.Steps.Steps()
+		}
+		if phase == "" && m.Replicas != nil {
+			model.Replicas = m.Replicas.Replicas()
 		}
 		sum.Models[m.Name] = model
 	}

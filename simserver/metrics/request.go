@@ -10,7 +10,7 @@ type Request struct {
 }
 
 // Outcome is what became of a request. All moments are int64 nanoseconds of the
-// server's clock.
+// timeline's clock.
 type Outcome struct {
 	// Aborted says why the request ended early; empty: it completed.
 	Aborted string
@@ -23,6 +23,8 @@ type Outcome struct {
 	// Queue is how long the request waited for its first step, in ns; negative: it
 	// got into none, or its engine has none.
 	Queue int64
+	// QueueServer is how long it took, in ns, until that step was really decided.
+	QueueServer int64
 	// Choices has a timeline for each of the answer's choices. End only reads it.
 	Choices []Timeline
 }

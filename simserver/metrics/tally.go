@@ -17,6 +17,7 @@ type tally struct {
 	mu            sync.Mutex
 	completed     int64
 	aborted       map[string]int64 // by reason
+	rejected      map[string]int64 // by reason
 	promptTokens  int64
 	outputTokens  int64
 	backpressured int64
@@ -36,7 +37,7 @@ func (t *tally) end(promptTokens int, o *Outcome) {
 	}
 	t.promptTokens += int64(promptTokens)
 	if o.Queue >= 0 {
-		t.times[queue].addSimulated(o.Queue)
+		t.times.addQueue(o)
 	}
 	for i := range o.Choices {
 		c := &o.Choices[i]
@@ -44,6 +45,15 @@ func (t *tally) end(promptTokens int, o *Outcome) {
 		t.backpressured += int64(c.Backpressured)
 		t.times.fold(o, c)
 	}
+}
+
+func (t *tally) reject(reason string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.rejected == nil {
+		t.rejected = make(map[string]int64)
+	}
+	t.rejected[reason]++
 }
 
 // summary copies under the lock and computes after it, so that reading the
@@ -57,7 +67,7 @@ func (t *tally) summary(engine string) wire.Model {
 		Engine: engine,
 		Requests: wire.Requests{
 			Received: received, Completed: t.completed, Running: received - t.completed,
-			Aborted: maps.Clone(t.aborted),
+			Aborted: maps.Clone(t.aborted), Rejected: maps.Clone(t.rejected),
 		},
 		PromptTokens: t.promptTokens, OutputTokens: t.outputTokens, BackpressuredTokens: t.backpressured,
 	}

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"math"
+
 	"llmsim-bench/internal/hist"
 	"llmsim-bench/internal/wire"
 )
@@ -13,7 +15,7 @@ const (
 	itl                 // token − the token before
 	tpot                // (last − first token) ÷ (tokens − 1); none for a single token
 	e2e                 // last token − arrival
-	queue               // first admission to a step − arrival at the scheduler
+	queue               // first admission to a step − arrival at the scheduler; the server's: its decision
 	lag                 // released − due, the simulator's error bar
 	metricCount
 )
@@ -22,7 +24,11 @@ const (
 var metricNames = [metricCount]string{ttft: "ttft", itl: "itl", tpot: "tpot", e2e: "e2e", queue: "queue", lag: "lag"}
 
 // times holds the distributions of all metrics.
-type times [metricCount]columns
+type times struct {
+	of [metricCount]columns
+	// timeScale turns what lies between two moments into wall time.
+	timeScale float64
+}
 
 // columns holds one metric as the simulated timeline has it and as the server
 // released it. Each view is made at its first value, since most scopes have few.
@@ -45,6 +51,16 @@ func (c *columns) addServer(ns int64) {
 	c.server.Record(ns, 1)
 }
 
+// addServer adds the time between two moments as the wall clock has it.
+func (t *times) addServer(m metric, from, to int64) {
+	t.of[m].addServer(int64(math.Round(float64(to-from) / t.timeScale)))
+}
+
+func (t *times) addQueue(o *Outcome) {
+	t.of[queue].addSimulated(o.Queue)
+	t.addServer(queue, 0, o.QueueServer)
+}
+
 // fold adds the times of one choice of a request.
 func (t *times) fold(o *Outcome, c *Timeline) {
 	n := len(c.Released)
@@ -53,14 +69,14 @@ func (t *times) fold(o *Outcome, c *Timeline) {
 	}
 	for i, released := range c.Released {
 		if released >= 0 {
-			t[lag].addServer(released - c.Due[i])
+			t.addServer(lag, c.Due[i], released)
 		}
 		if i == 0 {
 			continue
 		}
-		t[itl].addSimulated(c.Due[i] - c.Due[i-1])
+		t.of[itl].addSimulated(c.Due[i] - c.Due[i-1])
 		if before := c.Released[i-1]; before >= 0 && released >= 0 {
-			t[itl].addServer(released - before)
+			t.addServer(itl, before, released)
 		}
 	}
 	if o.Aborted != "" {
@@ -68,32 +84,32 @@ func (t *times) fold(o *Outcome, c *Timeline) {
 	}
 
 	first, last := c.Due[0], c.Due[n-1]
-	t[ttft].addSimulated(first - o.Arrival)
-	t[e2e].addSimulated(last - o.Arrival)
+	t.of[ttft].addSimulated(first - o.Arrival)
+	t.of[e2e].addSimulated(last - o.Arrival)
 	if n > 1 {
-		t[tpot].addSimulated((last - first) / int64(n-1))
+		t.of[tpot].addSimulated((last - first) / int64(n-1))
 	}
 
 	first, last = c.Released[0], c.Released[n-1]
 	if last >= 0 {
-		t[e2e].addServer(last - o.Arrival)
+		t.addServer(e2e, o.Arrival, last)
 	}
 	if first < 0 || !o.Streamed {
 		return
 	}
-	t[ttft].addServer(first - o.Arrival)
+	t.addServer(ttft, o.Arrival, first)
 	if n > 1 && last >= 0 {
-		t[tpot].addServer((last - first) / int64(n-1))
+		t.addServer(tpot, 0, (last-first)/int64(n-1))
 	}
 }
 
 func (t *times) clone() (c times) {
-	for m := range t {
-		if t[m].simulated != nil {
-			c[m].simulated = t[m].simulated.Clone()
+	for m := range t.of {
+		if t.of[m].simulated != nil {
+			c.of[m].simulated = t.of[m].simulated.Clone()
 		}
-		if t[m].server != nil {
-			c[m].server = t[m].server.Clone()
+		if t.of[m].server != nil {
+			c.of[m].server = t.of[m].server.Clone()
 		}
 	}
 	return c
@@ -102,7 +118,7 @@ func (t *times) clone() (c times) {
 // summary holds the metrics that have a value, and of each the views that do.
 func (t *times) summary() map[string]wire.Columns {
 	byName := make(map[string]wire.Columns)
-	for m, c := range t {
+	for m, c := range t.of {
 		var w wire.Columns
 		if c.simulated != nil {
 			stats := c.simulated.Stats()
