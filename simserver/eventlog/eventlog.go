@@ -20,9 +20,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 
+	"llmsim-bench/internal/wholefile"
 	"llmsim-bench/simserver/engine"
 )
 
@@ -69,7 +69,7 @@ const (
 // Writer writes the events of any number of models to one file. Engines hand
 // them over without waiting; a goroutine of its own writes.
 type Writer struct {
-	file   *os.File
+	file   *wholefile.File
 	buffer *bufio.Writer
 	lines  *json.Encoder
 
@@ -80,9 +80,10 @@ type Writer struct {
 	written chan error
 }
 
-// Create begins a log; it replaces a file of that name.
+// Create begins a log. It has its name after Close; until then, and after a crash,
+// ".partial" stands at the end of it.
 func Create(path string) (*Writer, error) {
-	f, err := os.Create(path)
+	f, err := wholefile.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("create the event log: %w", err)
 	}
@@ -99,7 +100,13 @@ func (w *Writer) Close() error {
 	w.closed = true
 	w.mu.Unlock()
 	w.more.Signal()
-	if err := errors.Join(<-w.written, w.buffer.Flush(), w.file.Close()); err != nil {
+	err := errors.Join(<-w.written, w.buffer.Flush())
+	if err == nil {
+		err = w.file.Commit()
+	} else {
+		err = errors.Join(err, w.file.Keep())
+	}
+	if err != nil {
 		return fmt.Errorf("write the event log %s: %w", w.file.Name(), err)
 	}
 	return nil
