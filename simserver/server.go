@@ -168,6 +168,7 @@ func (s *Server) newEngine(m config.Model, replica int, clock engine.ScaledClock
 			Overhead:               m.FixedRate.Overhead,
 			PrefillTokensPerSecond: m.FixedRate.PrefillTokensPerSecond,
 			ITL:                    m.FixedRate.ITL,
+			Rest:                   int64(engine.DefaultRest * clock.Scale),
 		}, clock, clock.NewSleeper())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Where, err)

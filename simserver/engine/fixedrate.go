@@ -18,6 +18,9 @@ type FixedRateConfig struct {
 	PrefillTokensPerSecond float64
 	// ITL is the time between two tokens.
 	ITL time.Duration
+	// Rest is how long the engine sleeps at least between two releases, in ns of
+	// its clock; 0: DefaultRest.
+	Rest int64
 }
 
 // FixedRate serves each request on a timeline of its own, known at its arrival:
@@ -38,7 +41,10 @@ func NewFixedRate(config FixedRateConfig, clock Clock, sleeper sleep.Sleeper) (*
 	case !(config.PrefillTokensPerSecond > 0):
 		return nil, fmt.Errorf("fixed rate: %v prompt tokens per second, must be above 0", config.PrefillTokensPerSecond)
 	}
-	return &FixedRate{config: config, pacer: newPacer(clock, sleeper)}, nil
+	if config.Rest == 0 {
+		config.Rest = DefaultRest
+	}
+	return &FixedRate{config: config, pacer: newPacer(clock, sleeper, config.Rest)}, nil
 }
 
 // TTFT is the simulated time from arrival to first token.

@@ -34,11 +34,17 @@ const absent = -1
 // never is later than every due time.
 const never = math.MaxInt64
 
+// DefaultRest is how long, in ns, a pacer sleeps at least between two releases.
+// What falls due meanwhile is released together: a wake-up costs as much as a
+// write.
+const DefaultRest = 50_000
+
 // pacer fires tasks at their due times from one locked OS thread. Everything
 // but the inbox belongs to that thread, so that the release path takes no lock.
 type pacer struct {
 	clock   Clock
 	sleeper sleep.Sleeper
+	rest    int64 // between two releases
 
 	queue entryHeap
 	batch []*entry
@@ -59,8 +65,8 @@ type leaving struct {
 	gone  chan struct{}
 }
 
-func newPacer(clock Clock, sleeper sleep.Sleeper) *pacer {
-	p := &pacer{clock: clock, sleeper: sleeper, armed: never, stopped: make(chan struct{})}
+func newPacer(clock Clock, sleeper sleep.Sleeper, rest int64) *pacer {
+	p := &pacer{clock: clock, sleeper: sleeper, rest: rest, armed: never, stopped: make(chan struct{})}
 	go p.run()
 	return p
 }
@@ -105,6 +111,7 @@ func (p *pacer) run() {
 	defer close(p.stopped)
 	runtime.LockOSThread()
 	sleep.Tighten()
+	var rested int64 // when the rest after the last release is over
 	for {
 		next, open := p.collect()
 		if !open {
@@ -112,10 +119,11 @@ func (p *pacer) run() {
 		}
 		now := p.clock.Now()
 		if next > now {
-			p.sleeper.Until(next)
+			p.sleeper.Until(max(next, rested))
 			continue
 		}
 		p.release(now)
+		rested = p.clock.Now() + p.rest
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // nothing else waits.
 func TestPacerRestsAfterARelease(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, clock Clock, e *FixedRate) {
-		arrivals := []int64{0, rest / 2, 3 * rest / 4, 3 * rest}
+		arrivals := []int64{0, DefaultRest / 2, 3 * DefaultRest / 4, 3 * DefaultRest}
 		outs := make([]*outlet, len(arrivals))
 		requests := make([]Request, len(arrivals))
 		for i, at := range arrivals {
@@ -17,7 +17,7 @@ func TestPacerRestsAfterARelease(t *testing.T) {
 			requests[i] = Request{Plan: planOf(0, 1), Arrival: at, Outlet: outs[i]}
 			e.Submit(&requests[i])
 		}
-		for i, late := range []int64{0, rest / 2, rest / 4, 0} {
+		for i, late := range []int64{0, DefaultRest / 2, DefaultRest / 4, 0} {
 			if err := <-outs[i].done; err != nil {
 				t.Fatal(err)
 			}
