@@ -20,9 +20,26 @@ import (
 	"llmsim-bench/internal/sleep"
 )
 
+// bareLoop is this program as the floor of a load.
+func bareLoop(l load, event []byte) (program, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return program{}, err
+	}
+	return program{
+		name: "bare loop", path: self,
+		args: []string{
+			"--bare", hex.EncodeToString(event), "--engine", l.name,
+			"--streams", fmt.Sprint(l.streams), "--tokens", fmt.Sprint(l.tokens),
+		},
+		lag: func(c *child) (lag hist.Stats, err error) { return lag, json.NewDecoder(c.stdout).Decode(&lag) },
+	}, nil
+}
+
 // runBare is the floor: it takes l.streams requests, then writes the same bytes
 // for every token of every stream at its due time, from one thread, and nothing
-// else. Due times are those of the model: from each request's own arrival.
+// else. Due times are those of the model: from each request's own arrival, or
+// from the first one's if the streams go together.
 func runBare(l load, eventHex string) error {
 	event, err := hex.DecodeString(eventHex)
 	if err != nil {
@@ -51,7 +68,15 @@ func runBare(l load, eventHex string) error {
 			return err
 		}
 	}
-	lag, err := writeAll(streams, l.tokens, event, clock)
+	// All streams have the same gaps, so the order of arrival is the order of
+	// writing in every round.
+	slices.SortFunc(streams, func(a, b stream) int { return cmp.Compare(a.arrival, b.arrival) })
+	if l.together {
+		for i := range streams {
+			streams[i].arrival = streams[0].arrival
+		}
+	}
+	lag, err := writeAll(streams, l, event, clock)
 	if err != nil {
 		return err
 	}
@@ -85,7 +110,7 @@ func (s *stream) await(clock sleep.Clock) error {
 }
 
 // writeAll writes every token of every stream in order of due time.
-func writeAll(streams []stream, tokens int, event []byte, clock sleep.Clock) (hist.Stats, error) {
+func writeAll(streams []stream, l load, event []byte, clock sleep.Clock) (hist.Stats, error) {
 	runtime.LockOSThread()
 	sleep.Tighten()
 	writers := make([]func([]byte) error, len(streams))
@@ -95,14 +120,11 @@ func writeAll(streams []stream, tokens int, event []byte, clock sleep.Clock) (hi
 			return hist.Stats{}, err
 		}
 	}
-	// All streams have the same gaps, so the order of arrival is the order of
-	// writing in every round.
-	order := byArrival(streams)
 	sleeper := sleep.New(clock)
-	lags := make([]int64, 0, len(streams)*tokens)
-	for n := range tokens {
-		for _, i := range order {
-			due := streams[i].arrival + int64(ttft) + int64(n)*int64(itl)
+	lags := make([]int64, 0, len(streams)*l.tokens)
+	for n := range l.tokens {
+		for i := range streams {
+			due := streams[i].arrival + int64(l.first) + int64(n)*int64(l.interval)
 			if clock.Now() < due {
 				sleeper.Until(due)
 			}
@@ -113,16 +135,6 @@ func writeAll(streams []stream, tokens int, event []byte, clock sleep.Clock) (hi
 		}
 	}
 	return hist.StatsOf(lags), nil
-}
-
-// byArrival returns the indices of streams in order of arrival.
-func byArrival(streams []stream) []int {
-	order := make([]int, len(streams))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(streams[a].arrival, streams[b].arrival) })
-	return order
 }
 
 // bareWriter returns a function that writes with the least there is between it
