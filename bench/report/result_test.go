@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"llmsim-bench/bench/report"
+	"llmsim-bench/internal/wholefile"
 )
 
 // onlyFile fails unless dir holds the one file and no left-over.
@@ -86,7 +87,8 @@ func TestARefusedResultLeavesTheOldFileAlone(t *testing.T) {
 	}
 }
 
-func TestAFileThatCannotBePutInPlaceLeavesNothingBehind(t *testing.T) {
+// What was measured is not lost where its file can't have its name.
+func TestAFileThatCannotBePutInPlaceIsKeptBesideIt(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "r.json")
 	if err := os.Mkdir(path, 0o755); err != nil { // a folder has the name
@@ -95,7 +97,10 @@ func TestAFileThatCannotBePutInPlaceLeavesNothingBehind(t *testing.T) {
 	if err := result().WriteJSON(path); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("error %v; want one that names %s", err, path)
 	}
-	onlyFile(t, dir, "r.json")
+	data, err := os.ReadFile(path + wholefile.Suffix)
+	if err != nil || !json.Valid(data) {
+		t.Errorf("beside it there is %q, %v; want the whole result", data, err)
+	}
 
 	if err := result().WriteJSON(filepath.Join(dir, "missing", "r.json")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v; want that the folder does not exist", err)
