@@ -67,19 +67,11 @@ type Batched struct {
 
 	prompt []uint32 // scratch
 
-	mu      sync.Mutex
-	inbox   []*Request
-	leave   []leavingRequest
-	closed  bool
-	steps   *StepAccount
-	late    wire.LateArrivals
-	stopped chan struct{}
-}
+	*mailbox[*Request]
 
-// leavingRequest is a wish to end a request; gone is closed when it has.
-type leavingRequest struct {
-	request *Request
-	gone    chan struct{}
+	counts sync.Mutex // guards what follows
+	steps  *StepAccount
+	late   wire.LateArrivals
 }
 
 // sequence is one choice of a request in the scheduler.
@@ -105,7 +97,7 @@ type batched struct {
 // NewBatched starts the engine.
 func NewBatched(config BatchedConfig) *Batched {
 	b := &Batched{
-		config: config, loop: config.Loop, decided: math.MinInt64, stopped: make(chan struct{}),
+		config: config, loop: config.Loop, decided: math.MinInt64,
 		steps: NewStepAccount(config.Loop.Scheduler().NumBlocks(), 0, 0),
 	}
 	if b.config.Poll == 0 {
@@ -115,6 +107,8 @@ func NewBatched(config BatchedConfig) *Batched {
 	if b.config.Log == nil {
 		b.config.Log = noLog{}
 	}
+	// A Schedule call may have to wait for anything that comes: everything wakes it.
+	b.mailbox = newMailbox(config.Sleeper, b.take, b.drop, func() int64 { return never })
 	go b.run()
 	return b
 }
@@ -143,35 +137,14 @@ func (b *Batched) Submit(r *Request) {
 	r.begin()
 	r.batched.handover = r.Arrival + b.config.FrontEnd
 	r.batched.sequences = make([]sequence, len(r.Plan.Choices))
-	b.mu.Lock()
-	b.inbox = append(b.inbox, r)
-	b.mu.Unlock()
-	b.config.Sleeper.Wake()
+	b.put(r, r.batched.handover)
 }
 
 // Abort implements Engine.
-func (b *Batched) Abort(r *Request) {
-	gone := make(chan struct{})
-	b.mu.Lock()
-	if b.closed {
-		b.mu.Unlock()
-		<-b.stopped
-		return
-	}
-	b.leave = append(b.leave, leavingRequest{r, gone})
-	b.mu.Unlock()
-	b.config.Sleeper.Wake()
-	<-gone
-}
+func (b *Batched) Abort(r *Request) { b.remove(r) }
 
 // Close implements Engine.
-func (b *Batched) Close() {
-	b.mu.Lock()
-	b.closed = true
-	b.mu.Unlock()
-	b.config.Sleeper.Wake()
-	<-b.stopped
-}
+func (b *Batched) Close() { b.close() }
 
 // Steps returns the account of the steps since ResetSteps.
 func (b *Batched) Steps() *wire.Steps {
@@ -183,15 +156,15 @@ func (b *Batched) Steps() *wire.Steps {
 
 // account returns a copy of the account, so that summing it up holds up no step.
 func (b *Batched) account() (*StepAccount, wire.LateArrivals) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.counts.Lock()
+	defer b.counts.Unlock()
 	return b.steps.clone(), b.late
 }
 
 // ResetSteps begins a new account.
 func (b *Batched) ResetSteps() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.counts.Lock()
+	defer b.counts.Unlock()
 	b.steps, b.late = b.steps.Next(), wire.LateArrivals{}
 }
 
@@ -211,23 +184,11 @@ func (b *Batched) run() {
 	}
 }
 
-// collect takes over what other goroutines left, and reports whether to go on.
-func (b *Batched) collect() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for i, r := range b.inbox {
-		r.batched.order = b.pending.order
-		b.pending.order++
-		heap.Push(&b.pending, r)
-		b.inbox[i] = nil
-	}
-	b.inbox = b.inbox[:0]
-	for _, l := range b.leave {
-		b.drop(l.request)
-		close(l.gone)
-	}
-	b.leave = b.leave[:0]
-	return !b.closed
+// take queues a request for the scheduler.
+func (b *Batched) take(r *Request) {
+	r.batched.order = b.pending.order
+	b.pending.order++
+	heap.Push(&b.pending, r)
 }
 
 // drop lets go of a request wherever it is. Its Outlet is not told.
@@ -278,9 +239,9 @@ func (b *Batched) settled(at int64) bool {
 		b.config.Sleeper.Until(min(now+b.config.Poll, at+b.config.Grace))
 		return false
 	}
-	b.mu.Lock()
+	b.counts.Lock()
 	b.late.GraceExpired++
-	b.mu.Unlock()
+	b.counts.Unlock()
 	return true
 }
 

@@ -37,9 +37,9 @@ func (b *Batched) decide(at int64) {
 	}
 	b.flight[b.flying] = outputs
 	b.flying++
-	b.mu.Lock()
+	b.counts.Lock()
 	b.steps.Step(step, t, b.loop.Scheduler())
-	b.mu.Unlock()
+	b.counts.Unlock()
 	if b.flying == 1 {
 		b.render(t.End)
 	}
@@ -71,10 +71,10 @@ func (b *Batched) countLate(r *Request, at int64) {
 	if r.batched.handover > b.decided || at == b.decided {
 		return
 	}
-	b.mu.Lock()
+	b.counts.Lock()
 	b.late.Requests++
 	b.late.MaxMS = max(b.late.MaxMS, float64(at-b.decided)/1e6)
-	b.mu.Unlock()
+	b.counts.Unlock()
 }
 
 // render prepares the tokens of the step that ends next.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 
 	"llmsim-bench/internal/sleep"
 )
@@ -39,8 +38,8 @@ const never = math.MaxInt64
 // write.
 const DefaultRest = 50_000
 
-// pacer fires tasks at their due times from one locked OS thread. Everything
-// but the inbox belongs to that thread, so that the release path takes no lock.
+// pacer fires tasks at their due times from one locked OS thread. Everything but
+// the mailbox belongs to that thread.
 type pacer struct {
 	clock   Clock
 	sleeper sleep.Sleeper
@@ -50,75 +49,27 @@ type pacer struct {
 	batch []*entry
 	order uint64 // the next entry's
 
-	mu     sync.Mutex
-	inbox  []*entry
-	leave  []leaving
-	armed  int64 // the sleeper's alarm; a task due earlier has to wake it
-	closed bool
-
-	stopped chan struct{}
-}
-
-// leaving is a wish to take an entry out; gone is closed when it is.
-type leaving struct {
-	entry *entry
-	gone  chan struct{}
+	*mailbox[*entry]
 }
 
 func newPacer(clock Clock, sleeper sleep.Sleeper, rest int64) *pacer {
-	p := &pacer{clock: clock, sleeper: sleeper, rest: rest, armed: never, stopped: make(chan struct{})}
+	p := &pacer{clock: clock, sleeper: sleeper, rest: rest}
+	p.mailbox = newMailbox(sleeper, p.take, p.drop, p.nextDue)
 	go p.run()
 	return p
 }
 
 // add schedules e, which is nowhere yet, at e.due. It is safe for any goroutine.
-func (p *pacer) add(e *entry) {
-	p.mu.Lock()
-	p.inbox = append(p.inbox, e)
-	wake := e.due < p.armed
-	p.mu.Unlock()
-	if wake {
-		p.sleeper.Wake()
-	}
-}
-
-// remove takes e out, wherever it is, and returns when the pacer has let go of
-// it. It is safe for any goroutine but the pacer's own.
-func (p *pacer) remove(e *entry) {
-	gone := make(chan struct{})
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		<-p.stopped
-		return
-	}
-	p.leave = append(p.leave, leaving{e, gone})
-	p.mu.Unlock()
-	p.sleeper.Wake()
-	<-gone
-}
-
-// close stops the thread and returns when it has ended.
-func (p *pacer) close() {
-	p.mu.Lock()
-	p.closed = true
-	p.mu.Unlock()
-	p.sleeper.Wake()
-	<-p.stopped
-}
+func (p *pacer) add(e *entry) { p.put(e, e.due) }
 
 func (p *pacer) run() {
 	defer close(p.stopped)
 	runtime.LockOSThread()
 	sleep.Tighten()
 	var rested int64 // when the rest after the last release is over
-	for {
-		next, open := p.collect()
-		if !open {
-			return
-		}
+	for p.collect() {
 		now := p.clock.Now()
-		if next > now {
+		if next := p.nextDue(); next > now {
 			p.sleeper.Until(max(next, rested))
 			continue
 		}
@@ -127,30 +78,23 @@ func (p *pacer) run() {
 	}
 }
 
-// collect moves what other goroutines left into the queue and arms the alarm.
-// It returns the next due time, and false once the pacer is closed.
-func (p *pacer) collect() (next int64, open bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i, e := range p.inbox {
-		e.order = p.order
-		p.order++
-		heap.Push(&p.queue, e)
-		p.inbox[i] = nil
+func (p *pacer) take(e *entry) {
+	e.order = p.order
+	p.order++
+	heap.Push(&p.queue, e)
+}
+
+func (p *pacer) drop(e *entry) {
+	if e.index != absent {
+		heap.Remove(&p.queue, e.index)
 	}
-	p.inbox = p.inbox[:0]
-	for _, l := range p.leave {
-		if l.entry.index != absent {
-			heap.Remove(&p.queue, l.entry.index)
-		}
-		close(l.gone)
+}
+
+func (p *pacer) nextDue() int64 {
+	if len(p.queue) == 0 {
+		return never
 	}
-	p.leave = p.leave[:0]
-	p.armed = never
-	if len(p.queue) > 0 {
-		p.armed = p.queue[0].due
-	}
-	return p.armed, !p.closed
+	return p.queue[0].due
 }
 
 // release fires every task that is due at now, then has each prepare its next
