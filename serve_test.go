@@ -89,3 +89,38 @@ func TestMaxBodyBytesFlag(t *testing.T) {
 		t.Errorf("a body over the limit: %s", resp.Status)
 	}
 }
+
+func TestServeStopsOnSIGTERM(t *testing.T) {
+	models := filepath.Join(t.TempDir(), "models.yml")
+	if err := os.WriteFile(models, []byte(fastModels), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := program(t, "serve")
+	cmd.Env = append(cmd.Env, "LLMSIM_LISTEN=127.0.0.1:0", "LLMSIM_MODELS="+models)
+	url := startServe(t, cmd)
+	resp, err := http.Get(url + "/models/slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("the models of LLMSIM_MODELS are not served: %s", resp.Status)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("serve ended with %v", err)
+	}
+}
+
+func TestServeRefusesABadModelsFile(t *testing.T) {
+	models := filepath.Join(t.TempDir(), "models.yml")
+	if err := os.WriteFile(models, []byte(strings.Replace(fastModels, "itl_ms: 4", "itl_ms: -4", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := finished(t, "serve", "--listen", "127.0.0.1:0", "--models", models)
+	if code != exitError || stdout != "" || !strings.Contains(stderr, models+":7: models[0].latency.itl_ms: -4") {
+		t.Errorf("exit code %d, printed %q, said %q", code, stdout, stderr)
+	}
+}
