@@ -18,7 +18,7 @@ test:
 	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v "$$($(GO) env CC)" >/dev/null; then \
 		echo "$(GO) test -race ./..."; CGO_ENABLED=1 $(GO) test -race ./...; \
 	else \
-		echo "No C compiler found: testing without the race detector."; $(GO) test ./...; \
+		echo "No C compiler found: testing without the race detector."; CGO_ENABLED=0 $(GO) test ./...; \
 	fi
 
 lint:
