@@ -71,10 +71,10 @@ type Rules struct {
 	// a request that got nothing in this step is preempted for one that is behind
 	// it, the next one in line is passed over in this step.
 	VictimSkipsNext bool
-	// FirstTiedLoses is what vLLM does when running requests have the same priority
-	// and arrival: the first admitted is preempted. Such requests can push each other
-	// out for ever, each before its prompt is computed again, so no profile sets it:
-	// by default the one that is behind the others in the queue's order is preempted.
+	// FirstTiedLoses preempts, of running requests with the same priority and the
+	// same arrival, the first admitted, as every vLLM release does; else the one that
+	// is behind the others in the queue's order. With it such requests can push each
+	// other out for ever, each before its prompt is computed again.
 	FirstTiedLoses bool
 }
 

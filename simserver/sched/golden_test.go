@@ -37,7 +37,6 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.Rules.FirstTiedLoses = true // in all versions, h38
 			return sc.Config.applyTo(c, v.gate, v.watermark)
 		}
 		run := func(kind string, scenarios []scenario, look view) {

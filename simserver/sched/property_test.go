@@ -138,6 +138,9 @@ func (m *model) add(t *rapid.T) {
 		Priority:  d.IntN(3),
 		ArrivalNS: int64(m.added / 3), // some at the same time
 	}
+	if m.config.Rules.FirstTiedLoses {
+		r.ArrivalNS = int64(m.added) // vLLM's tied requests may never end
+	}
 	if !r.Stops {
 		r.MaxTokens = min(r.MaxTokens, len(r.Output))
 	}

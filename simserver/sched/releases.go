@@ -52,6 +52,7 @@ func vllm(c *Config) {
 	c.EnableChunkedPrefill = true
 	c.AsyncScheduling = true
 	c.Rules.NullBlock = true
+	c.Rules.FirstTiedLoses = true
 }
 
 // ConfigProfiles names the profiles of NewConfig.
