@@ -136,10 +136,13 @@ func (s *Server) servePeer(p *peer) {
 	defer s.unregister(p)
 	for {
 		p.answer = nil
-		// An error here is the client's: it was answered, or has left.
-		_ = s.http.ServeConn(p)
-		if p.answer == nil {
-			return // closed by fasthttp
+		err := s.http.ServeConn(p)
+		switch {
+		case p.answer == nil:
+			return // closed by fasthttp; an error is the client's, which was answered or has left
+		case err != nil: // closed too, before it was handed over
+			p.answer.abandon(err)
+			return
 		}
 		if err := <-p.handover; err != nil {
 			p.answer.abandon(err)
