@@ -58,9 +58,9 @@ type view struct {
 func viewsOf(points []summary.Point) []view {
 	var views []view
 	for _, v := range []view{
-		{"client", func(c wire.Columns) *hist.Stats { return c.Client }},
+		{"client", summary.Client},
 		{"server", func(c wire.Columns) *hist.Stats { return c.Server }},
-		{"simulated", func(c wire.Columns) *hist.Stats { return c.Simulated }},
+		{"simulated", summary.Simulated},
 	} {
 		for i := range points {
 			m := points[i].Metrics
@@ -111,7 +111,7 @@ func p50(s *hist.Stats) float64 { return s.P50 }
 func p99(s *hist.Stats) float64 { return s.P99 }
 
 // clientView is the view of a metric that only the client has.
-var clientView = []view{{"client", func(c wire.Columns) *hist.Stats { return c.Client }}}
+var clientView = []view{{"client", summary.Client}}
 
 // latency is the column of one statistic of a metric, in all its views.
 func latency(head string, points []summary.Point, metric string, stat func(*hist.Stats) float64, views []view) column {
@@ -216,7 +216,7 @@ func stepTable(points []summary.Point) []column {
 			return cell(p.Steps)
 		})
 	}
-	simulated := []view{{"simulated", func(c wire.Columns) *hist.Stats { return c.Simulated }}}
+	simulated := []view{{"simulated", summary.Simulated}}
 	columns := []column{
 		each("offered", points, rateOf),
 		of("steps", func(s *wire.Steps) string { return strconv.FormatInt(s.Count, 10) }),
