@@ -57,11 +57,11 @@ type scratch struct {
 
 // Prepare makes the body of a job's request, so that Send need not.
 func (s *Sender) Prepare(job *Job) {
-	r := openai.ChatRequest{
+	r := openai.Request{
 		Model: s.Model, Prompt: string(job.Prompt), MaxTokens: job.OutputTokens,
 		Stream: true, Extensions: s.Extensions,
 	}
-	job.Body = r.AppendBody(nil)
+	job.Body = openai.Chat.AppendBody(nil, &r)
 }
 
 // Send performs one request and fills rec from Conn on: its instants, outcome
@@ -110,7 +110,7 @@ func (s *Sender) Send(ctx context.Context, job *Job, rec *record.Request) {
 		s.refused(conn, w, rec)
 		return
 	}
-	w.answer.Reset(s.Extensions.ExactTokens(job.OutputTokens))
+	w.answer.Reset(openai.Chat, s.Extensions.ExactTokens(job.OutputTokens))
 	s.answered(ctx, conn, string(header.ContentType()), w, rec)
 }
 
@@ -135,9 +135,11 @@ func (s *Sender) answered(ctx context.Context, conn *transport.Conn, contentType
 	var err error
 	for over := false; !over && err == nil; {
 		var n int
-		n, end, err = conn.ReadBody(w.read[:])
+		var came transport.Received
+		n, came, err = conn.ReadBody(w.read[:])
+		end = came.At
 		if n > 0 {
-			over = w.answer.Feed(w.read[:n], end)
+			over = w.answer.Feed(w.read[:n], openai.Received(came))
 		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -26,7 +26,7 @@ type Answer struct {
 	chat   ChatDecoder
 	body   []byte // the whole body, once it shows that it is no stream
 	form   form
-	at     int64 // when the bytes being decoded came
+	at     Received // when the bytes being decoded came
 
 	exactTokens int
 	over        bool
@@ -52,7 +52,7 @@ const (
 
 // Reset makes a ready for another answer. exactTokens is the length that the
 // request asked for exactly; 0 if it left the length to the model.
-func (a *Answer) Reset(exactTokens int) {
+func (a *Answer) Reset(api API, exactTokens int) {
 	a.events.Reset()
 	a.tokens.reset()
 	*a = Answer{
@@ -62,13 +62,13 @@ func (a *Answer) Reset(exactTokens int) {
 	}
 }
 
-// Feed takes the body's next bytes, which came at the instant at. It reports
-// whether the answer is over: nothing that follows can change it.
-func (a *Answer) Feed(p []byte, at int64) (over bool) {
+// Feed takes the body's next bytes and when they came. It reports whether the
+// answer is over: nothing that follows can change it.
+func (a *Answer) Feed(p []byte, came Received) (over bool) {
 	if a.over {
 		return true
 	}
-	a.at = at
+	a.at = came
 	if a.form == formUnknown {
 		a.form = recognise(p)
 	}
@@ -129,7 +129,7 @@ func (a *Answer) note(c *Chunk) {
 	for i := range c.Deltas {
 		d := &c.Deltas[i]
 		if d.Output && a.out == Never {
-			a.out = a.at
+			a.out = a.at.At
 		}
 		open := slices.Index(a.speaking, d.Choice)
 		switch {
@@ -157,17 +157,17 @@ func (a *Answer) fail(v Verdict, message string) {
 // event stream without an event is empty, anything else without one malformed.
 func (a *Answer) Finish(at int64, cut bool, contentType string) Result {
 	if !a.over {
-		a.at = at
+		a.at = Received{NotBefore: at, At: at, Read: at, Waited: true}
 		a.takeRest(cut)
 	}
 	r := Result{
-		First: Never, Out: a.out, Last: Never, End: a.at,
+		First: Never, Out: a.out, Last: Never, End: a.at.At,
 		OutputTokens: a.tokens.outputTokens(), FromUsage: a.tokens.usageFinal(),
 		PromptTokens: a.tokens.usage.PromptTokens, CachedTokens: a.tokens.usage.CachedTokens,
 		Timing: a.timing, NotStreamed: a.form == formWhole,
 	}
 	if n := len(a.tokens.events); n > 0 {
-		r.First, r.Last = a.tokens.events[0].at, a.tokens.events[n-1].at
+		r.First, r.Last = a.tokens.events[0].came.At, a.tokens.events[n-1].came.At
 	}
 	r.Tokens, r.Estimated = a.tokens.firstChoice()
 	r.Verdict, r.Message = a.verdict(cut, contentType)

@@ -28,13 +28,16 @@ func grown(text string, n int) string {
 	return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"content":%q}}],"usage":{"completion_tokens":%d}}`, text, n)
 }
 
+// at is when bytes came whose reader was waiting for them.
+func at(ns int64) Received { return Received{NotBefore: ns, At: ns, Read: ns, Waited: true} }
+
 // run feeds one event a piece, the i-th at instant 10·(i+1), and ends the body
 // at instant 1000.
 func run(exact int, cut bool, data ...string) Result {
 	var a Answer
-	a.Reset(exact)
+	a.Reset(Chat, exact)
 	for i, d := range data {
-		if a.Feed([]byte("data: "+d+"\n\n"), int64(10*(i+1))) {
+		if a.Feed([]byte("data: "+d+"\n\n"), at(int64(10*(i+1)))) {
 			break
 		}
 	}
@@ -171,11 +174,11 @@ func TestClumped(t *testing.T) {
 		{[]int{2, 2, 2, 2, 2}, false},
 	} {
 		var a Answer
-		a.Reset(0)
+		a.Reset(Chat, 0)
 		for i, n := range tt.pieces {
-			a.Feed([]byte(strings.Repeat("data: "+content("x")+"\n\n", n)), int64(i))
+			a.Feed([]byte(strings.Repeat("data: "+content("x")+"\n\n", n)), at(int64(i)))
 		}
-		a.Feed([]byte("data: [DONE]\n\n"), 99)
+		a.Feed([]byte("data: [DONE]\n\n"), at(99))
 		if r := a.Finish(99, false, eventStream); r.Clumped != tt.want {
 			t.Errorf("%v: clumped %v", tt.pieces, r.Clumped)
 		}
@@ -195,8 +198,8 @@ func TestUnterminatedLastEvent(t *testing.T) {
 		{"data: " + `{"error":"m"}`, ServerError, 1},
 	} {
 		var a Answer
-		a.Reset(0)
-		a.Feed([]byte("data: "+content("a")+"\n\n"+tt.rest), 1)
+		a.Reset(Chat, 0)
+		a.Feed([]byte("data: "+content("a")+"\n\n"+tt.rest), at(1))
 		if r := a.Finish(2, true, eventStream); r.Verdict != tt.want || r.OutputTokens != tt.tokens {
 			t.Errorf("%s: verdict %d, %d tokens", tt.rest, r.Verdict, r.OutputTokens)
 		}
@@ -208,14 +211,14 @@ func TestNotStreamed(t *testing.T) {
 		`"usage":{"prompt_tokens":8,"completion_tokens":2}}`
 	for cut := range len(body) + 1 {
 		var a Answer
-		a.Reset(0)
-		if a.Feed([]byte(body[:cut]), 1) || a.Feed([]byte(body[cut:]), 2) {
+		a.Reset(Chat, 0)
+		if a.Feed([]byte(body[:cut]), at(1)) || a.Feed([]byte(body[cut:]), at(2)) {
 			t.Fatal("over before the end of the body")
 		}
 		r := a.Finish(5, false, "application/json")
 		want := Result{
 			First: 5, Out: 5, Last: 5, End: 5, NotStreamed: true, OutputTokens: 2, FromUsage: true,
-			PromptTokens: 8, Tokens: []TokenEvent{{At: 5, Tokens: 2}},
+			PromptTokens: 8, Tokens: []TokenEvent{{at(5), 2}},
 		}
 		if !reflect.DeepEqual(r, want) {
 			t.Fatalf("cut at %d: %+v", cut, r)
@@ -234,8 +237,8 @@ func TestNotStreamed(t *testing.T) {
 		{"", "text/html", false, Empty},
 	} {
 		var a Answer
-		a.Reset(0)
-		a.Feed([]byte(tt.body), 1)
+		a.Reset(Chat, 0)
+		a.Feed([]byte(tt.body), at(1))
 		if r := a.Finish(2, tt.cut, tt.contentType); r.Verdict != tt.want {
 			t.Errorf("%q, cut %v: verdict %d, %q", tt.body, tt.cut, r.Verdict, r.Message)
 		}
@@ -245,11 +248,11 @@ func TestNotStreamed(t *testing.T) {
 func TestAnswerTooLong(t *testing.T) {
 	for _, start := range []string{"{", "data: "} {
 		var a Answer
-		a.Reset(0)
+		a.Reset(Chat, 0)
 		piece := []byte(strings.Repeat("x", 1<<20))
-		over := a.Feed([]byte(start), 0)
+		over := a.Feed([]byte(start), at(0))
 		for n := 0; !over && n < 32; n++ {
-			over = a.Feed(piece, 0)
+			over = a.Feed(piece, at(0))
 		}
 		if r := a.Finish(0, false, eventStream); !over || r.Verdict != Malformed {
 			t.Errorf("%q…: over %v, verdict %d", start, over, r.Verdict)
@@ -264,9 +267,9 @@ func TestEverySplitAndReuse(t *testing.T) {
 		"\n\ndata: " + finish + "\n\ndata: " + usage(2) + "\n\ndata: [DONE]\n\n"
 	var a Answer
 	feed := func(pieces ...string) Result {
-		a.Reset(2)
+		a.Reset(Chat, 2)
 		for _, p := range pieces {
-			a.Feed([]byte(p), 7)
+			a.Feed([]byte(p), at(7))
 		}
 		return a.Finish(8, false, eventStream)
 	}
@@ -283,13 +286,13 @@ func TestEverySplitAndReuse(t *testing.T) {
 
 func TestFeedAllocatesNothing(t *testing.T) {
 	var a Answer
-	a.Reset(0)
+	a.Reset(Chat, 0)
 	ev := []byte("data: " + content(" token") + "\n\n")
 	for range 2000 { // room for the events of the runs below
-		a.Feed(ev, 1)
+		a.Feed(ev, at(1))
 	}
-	a.Reset(0)
-	if n := testing.AllocsPerRun(1000, func() { a.Feed(ev, 1) }); n != 0 {
+	a.Reset(Chat, 0)
+	if n := testing.AllocsPerRun(1000, func() { a.Feed(ev, at(1)) }); n != 0 {
 		t.Errorf("%v allocations an event", n)
 	}
 }
@@ -300,8 +303,8 @@ func BenchmarkFeed(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if i%4096 == 0 {
-			a.Reset(0)
+			a.Reset(Chat, 0)
 		}
-		a.Feed(ev, 1)
+		a.Feed(ev, at(1))
 	}
 }

@@ -140,23 +140,23 @@ func TestErrorMessage(t *testing.T) {
 }
 
 func TestAppendBodySendsOnlyWhatIsAsked(t *testing.T) {
-	r := ChatRequest{Model: "m", Prompt: "say \"hi\"\n", MaxTokens: 7, Stream: true}
-	if got, want := string(r.AppendBody([]byte("x"))), `x{"model":"m","messages":[{"role":"user","content":"say \"hi\"\n"}],"max_tokens":7,"stream":true}`; got != want {
+	r := Request{Model: "m", Prompt: "say \"hi\"\n", MaxTokens: 7, Stream: true}
+	if got, want := string(Chat.AppendBody([]byte("x"), &r)), `x{"model":"m","messages":[{"role":"user","content":"say \"hi\"\n"}],"max_tokens":7,"stream":true}`; got != want {
 		t.Errorf("plain: %s", got)
 	}
 	r.Extensions = Extensions{StreamUsage: true, IgnoreEOS: true, MinTokens: 7}
-	if got, want := string(r.AppendBody(nil)), `,"max_tokens":7,"stream":true,"stream_options":{"include_usage":true},"ignore_eos":true,"min_tokens":7}`; !strings.HasSuffix(got, want) {
+	if got, want := string(Chat.AppendBody(nil, &r)), `,"max_tokens":7,"stream":true,"stream_options":{"include_usage":true},"ignore_eos":true,"min_tokens":7}`; !strings.HasSuffix(got, want) {
 		t.Errorf("extended: %s", got)
 	}
 	r.Stream = false
-	if got := string(r.AppendBody(nil)); strings.Contains(got, "stream_options") {
+	if got := string(Chat.AppendBody(nil, &r)); strings.Contains(got, "stream_options") {
 		t.Errorf("stream options without a stream: %s", got)
 	}
 }
 
 func TestAppendBodyIsJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := ChatRequest{
+		r := Request{
 			Model: rapid.String().Draw(t, "model"), Prompt: rapid.String().Draw(t, "prompt"),
 			MaxTokens: rapid.Int().Draw(t, "max"), Stream: rapid.Bool().Draw(t, "stream"),
 		}
@@ -166,7 +166,7 @@ func TestAppendBodyIsJSON(t *testing.T) {
 			Max      int `json:"max_tokens"`
 			Stream   bool
 		}
-		if err := json.Unmarshal(r.AppendBody(nil), &back); err != nil {
+		if err := json.Unmarshal(Chat.AppendBody(nil, &r), &back); err != nil {
 			t.Fatal(err)
 		}
 		if back.Model != r.Model || len(back.Messages) != 1 || back.Messages[0].Content != r.Prompt ||

@@ -61,9 +61,21 @@ type Result struct {
 	NotStreamed bool
 }
 
+// Received says when bytes came, as instants of the caller's clock. They came
+// after NotBefore and no later than At.
+type Received struct {
+	NotBefore int64
+	// At is when the newest of them came.
+	At int64
+	// Read is when the read that brought them returned.
+	Read int64
+	// Waited says that the reader was there before them.
+	Waited bool
+}
+
 // TokenEvent is a token-bearing event: when it came and how many tokens it
 // carried, a fraction where they are estimated.
 type TokenEvent struct {
-	At     int64
+	Received
 	Tokens float64
 }

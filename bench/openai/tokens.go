@@ -13,7 +13,7 @@ type tokenLog struct {
 }
 
 type loggedEvent struct {
-	at     int64
+	came   Received
 	choice int
 	// listed is how many ids or logprobs the event has, 0 for none.
 	listed int
@@ -24,7 +24,7 @@ type loggedEvent struct {
 func (l *tokenLog) reset() { *l = tokenLog{events: l.events[:0], usageAt: -1} }
 
 // add takes the token-bearing deltas and the usage of one event.
-func (l *tokenLog) add(c *Chunk, at int64) {
+func (l *tokenLog) add(c *Chunk, came Received) {
 	total := -1
 	// Where several choices share an event, its usage tells nothing of each.
 	if c.UsageKnown && len(c.Deltas) == 1 {
@@ -32,7 +32,7 @@ func (l *tokenLog) add(c *Chunk, at int64) {
 	}
 	for i := range c.Deltas {
 		if d := &c.Deltas[i]; d.TokenBearing() {
-			l.events = append(l.events, loggedEvent{at: at, choice: d.Choice, listed: d.Tokens, total: total})
+			l.events = append(l.events, loggedEvent{came: came, choice: d.Choice, listed: d.Tokens, total: total})
 		}
 	}
 	if c.UsageKnown {
@@ -61,7 +61,7 @@ func (l *tokenLog) firstChoice() (events []TokenEvent, estimated bool) {
 	events = make([]TokenEvent, 0, len(l.events))
 	for i, ev := range l.events {
 		if ev.choice == l.events[0].choice {
-			events = append(events, TokenEvent{At: ev.at, Tokens: tokens(i)})
+			events = append(events, TokenEvent{Received: ev.came, Tokens: tokens(i)})
 		}
 	}
 	return events, estimated
@@ -115,7 +115,7 @@ func (l *tokenLog) allListed() bool {
 func (l *tokenLog) clumped() bool {
 	together := 0
 	for i := 1; i < len(l.events); i++ {
-		if l.events[i].at == l.events[i-1].at {
+		if l.events[i].came.At == l.events[i-1].came.At {
 			together++
 		}
 	}

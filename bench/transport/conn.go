@@ -47,14 +47,28 @@ type Conn struct {
 	idleSince int64
 }
 
-// stampedReader notes when each read returned.
+// Received says when bytes came, in nanoseconds of the pool's clock. They came
+// after NotBefore, when nothing of them was there yet, and no later than At.
+type Received struct {
+	NotBefore int64
+	// At is when the newest of them came: the kernel's stamp where there is one,
+	// else Read.
+	At int64
+	// Read is when the read that brought them returned.
+	Read int64
+	// Waited says that the reader was there before them. Where it was not, they
+	// may have lain unread for as long as Read − NotBefore.
+	Waited bool
+}
+
+// stampedReader notes when the bytes of each read came.
 type stampedReader struct {
 	stream net.Conn // TLS where there is TLS
 	raw    net.Conn // the socket below
 	now    func() int64
-	at     int64  // when the last read returned
-	unread []byte // to be read again first, as of the last read
-	noWait bool   // a read that would wait fails with errNotYet
+	came   Received // the last read's
+	unread []byte   // to be read again first, as of the last read
+	noWait bool     // a read that would wait fails with errNotYet
 }
 
 func (r *stampedReader) Read(p []byte) (n int, err error) {
@@ -68,7 +82,8 @@ func (r *stampedReader) Read(p []byte) (n int, err error) {
 	} else {
 		n, err = r.stream.Read(p)
 	}
-	r.at = r.now()
+	at := r.now()
+	r.came = Received{NotBefore: r.came.At, At: at, Read: at, Waited: true}
 	return n, err
 }
 
@@ -150,7 +165,7 @@ func (c *Conn) ReadHeader() (h *fasthttp.ResponseHeader, at int64, err error) {
 // awaitLine waits for a whole line and returns when it had come.
 func (c *Conn) awaitLine() (at int64, err error) {
 	_, err = peekLine(c.br)
-	return c.in.at, err
+	return c.in.came.At, err
 }
 
 // parseHeader reads one header block, in a larger buffer if it needs one.
@@ -178,14 +193,14 @@ func (c *Conn) parseHeader() error {
 }
 
 // ReadBody reads what has come of the body into buf, or waits for more of it,
-// and returns the instant at which it came. io.EOF means that the body ended as
-// its framing says, at the instant returned; io.ErrUnexpectedEOF that it was cut.
-func (c *Conn) ReadBody(buf []byte) (n int, at int64, err error) {
+// and returns when it came. io.EOF means that the body ended as its framing says,
+// at the instant returned; io.ErrUnexpectedEOF that it was cut.
+func (c *Conn) ReadBody(buf []byte) (n int, came Received, err error) {
 	n, err = c.body.read(c.br, buf)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = c.failed(fmt.Errorf("read response body: %w", err))
 	}
-	return n, c.in.at, err
+	return n, c.in.came, err
 }
 
 // failed rules out another request and names what is behind an error: the end of

@@ -249,9 +249,9 @@ func TestInstants(t *testing.T) {
 			now.Store(30)
 			next <- struct{}{}
 		}
-		n, at, err := c.ReadBody(buf)
-		if string(buf[:n]) != want.text || at != want.at || err != nil {
-			t.Errorf("%q at %d, %v; want %+v", buf[:n], at, err, want)
+		n, came, err := c.ReadBody(buf)
+		if string(buf[:n]) != want.text || came.At != want.at || err != nil {
+			t.Errorf("%q, %+v, %v; want %+v", buf[:n], came, err, want)
 		}
 	}
 }

@@ -1,9 +1,6 @@
 package openai
 
-import (
-	"encoding/json"
-	"strconv"
-)
+import "encoding/json"
 
 // Extensions are the parts of a request that not every OpenAI-compatible server
 // takes. Each is sent only where it is switched on.
@@ -27,8 +24,8 @@ func (e Extensions) ExactTokens(maxTokens int) int {
 	return 0
 }
 
-// ChatRequest is one call of /chat/completions with a single user message.
-type ChatRequest struct {
+// Request is one call of an endpoint with a single prompt.
+type Request struct {
 	Model string
 	// Prompt is the user message's text.
 	Prompt string
@@ -36,30 +33,6 @@ type ChatRequest struct {
 	MaxTokens  int
 	Stream     bool
 	Extensions Extensions
-}
-
-// AppendBody appends the request's JSON to dst.
-func (r *ChatRequest) AppendBody(dst []byte) []byte {
-	dst = append(dst, `{"model":`...)
-	dst = appendString(dst, r.Model)
-	dst = append(dst, `,"messages":[{"role":"user","content":`...)
-	dst = appendString(dst, r.Prompt)
-	dst = append(dst, `}],"max_tokens":`...)
-	dst = strconv.AppendInt(dst, int64(r.MaxTokens), 10)
-	dst = append(dst, `,"stream":`...)
-	dst = strconv.AppendBool(dst, r.Stream)
-	// Servers refuse stream_options without a stream.
-	if r.Extensions.StreamUsage && r.Stream {
-		dst = append(dst, `,"stream_options":{"include_usage":true}`...)
-	}
-	if r.Extensions.IgnoreEOS {
-		dst = append(dst, `,"ignore_eos":true`...)
-	}
-	if r.Extensions.MinTokens > 0 {
-		dst = append(dst, `,"min_tokens":`...)
-		dst = strconv.AppendInt(dst, int64(r.Extensions.MinTokens), 10)
-	}
-	return append(dst, '}')
 }
 
 // appendString appends s as a JSON string.
