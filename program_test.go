@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"llmsim-bench/internal/child"
 )
 
 // asProgram makes the test binary be llmsim-bench, so that tests can run it as
@@ -68,7 +70,7 @@ func startServe(t *testing.T, cmd *exec.Cmd) string {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	url, found := strings.CutPrefix(strings.TrimSpace(line), listeningOn)
+	url, found := strings.CutPrefix(strings.TrimSpace(line), child.Listening)
 	if !found {
 		t.Fatalf("serve said %q: %v", line, err)
 	}

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"llmsim-bench/internal/child"
 	"llmsim-bench/simserver"
 	"llmsim-bench/simserver/config"
 )
@@ -88,9 +87,6 @@ func readModels(c *cli.Context) (*config.Config, error) {
 	return config.Default(), nil
 }
 
-// listeningOn is what serve prints, before its URL, once it can be reached.
-const listeningOn = "listening on "
-
 func serve(c *cli.Context) error {
 	models, err := readModels(c)
 	if err != nil {
@@ -104,14 +100,18 @@ func serve(c *cli.Context) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve() }()
-	fmt.Fprintln(c.App.Writer, listeningOn+server.URL())
+	fmt.Fprintln(c.App.Writer, child.Listening+server.URL())
 
 	drain := c.Duration(flagDrain)
+	var orphaned <-chan struct{}
+	if c.Bool(flagUntilStdin) {
+		orphaned = child.Orphaned()
+	}
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve: %w", err)
 	case <-c.Context.Done():
-	case <-stdinCloses(c.Bool(flagUntilStdin)):
+	case <-orphaned:
 		drain = 0 // nobody is left to read the answers
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
@@ -121,17 +121,4 @@ func serve(c *cli.Context) error {
 		return fmt.Errorf("serve: answers were still running after %v and were cut", drain)
 	}
 	return nil
-}
-
-// stdinCloses returns a channel that is closed when standard input is, or nil.
-func stdinCloses(watch bool) <-chan struct{} {
-	if !watch {
-		return nil
-	}
-	closed := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(closed)
-	}()
-	return closed
 }

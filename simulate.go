@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,8 @@ import (
 )
 
 const (
-	flagTrace  = "trace"
-	flagReplay = "replay"
+	flagReplay   = "replay"
+	flagStepsOut = "steps-out"
 )
 
 func simulateCommand() *cli.Command {
@@ -29,12 +30,13 @@ it computes, and prints the simulated values. The same flags give the same bytes
 EXAMPLES:
    llmsim-bench simulate --rates 10,40,80
    llmsim-bench simulate --concurrency 1,16,64 --prompt-tokens 128 --output-tokens 200
-   llmsim-bench simulate --rates 10 --duration 1h --trace steps.jsonl --out result.json
+   llmsim-bench simulate --rates 10 --duration 1h --steps-out steps.jsonl --out result.json
+   llmsim-bench simulate --trace requests.csv
    llmsim-bench serve --event-log events.jsonl   (then, after a run:)
    llmsim-bench simulate --replay events.jsonl
 
 ` + exitCodesHelp,
-		Flags: append([]cli.Flag{
+		Flags: append(append([]cli.Flag{
 			&cli.StringFlag{Name: flagRates, Value: "10,40,75,100", Usage: "requests a second, separated by commas, one after the other"},
 			&cli.StringFlag{Name: flagConcurrency, Usage: "instead: requests at once (closed loop), separated by commas"},
 			modelsFlag(),
@@ -43,15 +45,15 @@ EXAMPLES:
 				Name:  flagReplay,
 				Usage: "instead: repeat the run that serve --event-log wrote to this `FILE`, and compare",
 			},
-			&cli.StringFlag{Name: flagTrace, Usage: "write every step to this JSON Lines `FILE`"},
-		}, workloadFlags()...),
+			&cli.StringFlag{Name: flagStepsOut, Usage: "write every step to this JSON Lines `FILE`"},
+		}, changingLoadFlags()...), workloadFlags()...),
 		Action: runSimulate,
 	}
 }
 
 func runSimulate(c *cli.Context) error {
-	if c.Args().Present() {
-		return fmt.Errorf("simulate takes no arguments, got %q", c.Args().First())
+	if err := noArguments(c); err != nil {
+		return err
 	}
 	models, err := readModels(c)
 	if err != nil {
@@ -60,7 +62,7 @@ func runSimulate(c *cli.Context) error {
 	if path := c.String(flagReplay); path != "" {
 		return replay(c, path, models)
 	}
-	loads, err := simulatedLoads(c)
+	w, err := simulatedWorkload(c)
 	if err != nil {
 		return err
 	}
@@ -68,18 +70,18 @@ func runSimulate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkOutputs(c, flagOut, flagTrace); err != nil {
+	if err := checkOutputs(c, flagOut, flagStepsOut); err != nil {
 		return err
 	}
 	model, err := schedulerModel(models, c.String(flagModel))
 	if err != nil {
 		return err
 	}
-	s := simulate.Config{Workload: workloadOf(c, loads), Model: model, SLO: slo, Version: version}
+	s := simulate.Config{Workload: w, Model: model, SLO: slo, Version: version}
 	var trace *wholefile.File
-	if path := c.String(flagTrace); path != "" {
+	if path := c.String(flagStepsOut); path != "" {
 		if trace, err = wholefile.Create(path); err != nil {
-			return fmt.Errorf("--%s: %w", flagTrace, err)
+			return fmt.Errorf("--%s: %w", flagStepsOut, err)
 		}
 		defer trace.Discard()
 		s.Trace = trace
@@ -90,7 +92,7 @@ func runSimulate(c *cli.Context) error {
 	}
 	if trace != nil {
 		if err := trace.Commit(); err != nil {
-			return fmt.Errorf("--%s: %w", flagTrace, err)
+			return fmt.Errorf("--%s: %w", flagStepsOut, err)
 		}
 	}
 	if err := show(c, result); err != nil {
@@ -128,14 +130,34 @@ func replay(c *cli.Context, path string, models *config.Config) error {
 	return nil
 }
 
-// simulatedLoads reads --rates or --concurrency.
-func simulatedLoads(c *cli.Context) ([]bench.Load, error) {
-	if !c.IsSet(flagConcurrency) {
-		return parseRates(c.String(flagRates))
+// simulatedWorkload reads the loads and what comes with them.
+func simulatedWorkload(c *cli.Context) (bench.Workload, error) {
+	kinds := []string{flagRates, flagConcurrency, flagRamp, flagSteps, flagBurst, flagTrace}
+	kind := flagRates
+	if slices.ContainsFunc(kinds, c.IsSet) {
+		var err error
+		if kind, err = oneOf(c, kinds...); err != nil {
+			return bench.Workload{}, err
+		}
 	}
-	if c.IsSet(flagRates) {
-		return nil, fmt.Errorf("give either --%s or --%s", flagRates, flagConcurrency)
+	var loads []bench.Load
+	var err error
+	switch kind {
+	case flagRates:
+		loads, err = parseRates(c, c.String(flagRates))
+	case flagConcurrency:
+		loads, err = parseConcurrency(c)
+	default:
+		return oneLoad(c, kind)
 	}
+	if err != nil {
+		return bench.Workload{}, err
+	}
+	return workloadOf(c, loads)
+}
+
+// parseConcurrency reads "1,16,64".
+func parseConcurrency(c *cli.Context) ([]bench.Load, error) {
 	var loads []bench.Load
 	for _, field := range strings.Split(c.String(flagConcurrency), ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(field))
@@ -143,7 +165,7 @@ func simulatedLoads(c *cli.Context) ([]bench.Load, error) {
 			return nil, fmt.Errorf("--%s %q: %q is not possible, give numbers of 1 or more, such as 1,16,64",
 				flagConcurrency, c.String(flagConcurrency), field)
 		}
-		loads = append(loads, bench.Load{Concurrency: n})
+		loads = append(loads, bench.Users(n))
 	}
 	return loads, nil
 }

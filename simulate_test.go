@@ -25,7 +25,7 @@ func TestSimulateIsTheSameOnEveryRun(t *testing.T) {
 	var results, traces, tables [2][]byte
 	for i := range 2 {
 		out, trace := filepath.Join(dir, "r.json"), filepath.Join(dir, "t.jsonl")
-		tables[i] = []byte(simulateTo(t, out, "--rates", "10,100", "--trace", trace))
+		tables[i] = []byte(simulateTo(t, out, "--rates", "10,100", "--steps-out", trace))
 		var err error
 		if results[i], err = os.ReadFile(out); err != nil {
 			t.Fatal(err)
@@ -117,11 +117,11 @@ func TestASimulationThatCannotBe(t *testing.T) {
 	}{
 		{"no steps", `engine "fixed_rate" has no steps`, []string{"--model", "sim-fixed"}},
 		{"no model", `there is no model "gpt"`, []string{"--model", "gpt"}},
-		{"both loops", "either --rates or --concurrency", []string{"--rates", "1", "--concurrency", "1"}},
+		{"both loops", "give one of --rates, --concurrency", []string{"--rates", "1", "--concurrency", "1"}},
 		{"bad concurrency", `"0" is not possible`, []string{"--concurrency", "4,0"}},
 		{"context", "in a context of 32768", []string{"--prompt-tokens", "40000"}},
 		{"no file", "no such file", []string{"--models", "nowhere.yml"}},
-		{"no trace", "--trace", []string{"--trace", t.TempDir()}},
+		{"no trace", "--steps-out", []string{"--steps-out", t.TempDir()}},
 		{"no result", "no such file", []string{"--out", filepath.Join("nowhere", "r.json")}},
 		{"no log", "no such file", []string{"--replay", "nowhere.jsonl"}},
 	} {

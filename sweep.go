@@ -21,11 +21,18 @@ EXAMPLES:
 			&cli.StringFlag{Name: flagRates, Value: "10,40,75,100", Usage: "requests a second, separated by commas, one after the other"},
 		}, loadFlags()...),
 		Action: func(c *cli.Context) error {
-			loads, err := parseRates(c.String(flagRates))
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			loads, err := parseRates(c, c.String(flagRates))
 			if err != nil {
 				return err
 			}
-			return benchmark(c, loads)
+			w, err := workloadOf(c, loads)
+			if err != nil {
+				return err
+			}
+			return benchmark(c, w)
 		},
 	}
 }

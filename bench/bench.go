@@ -4,13 +4,16 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	"llmsim-bench/bench/load"
+	"llmsim-bench/bench/openai"
 	"llmsim-bench/bench/record"
 	"llmsim-bench/bench/report"
 	"llmsim-bench/bench/summary"
@@ -23,6 +26,8 @@ type Config struct {
 	// URL is the base URL of an OpenAI-compatible server, such as
 	// http://localhost:8000/v1.
 	URL string
+	// API is the endpoint under it.
+	API openai.API
 	// Model may be empty where the server has only one.
 	Model  string
 	APIKey string
@@ -30,36 +35,73 @@ type Config struct {
 	// MaxInFlight caps the requests that are running at once; a request that
 	// waits for its turn is timed from its due time all the same. 0: no cap.
 	MaxInFlight int
-	// Timeout bounds one request; 0: no bound.
-	Timeout time.Duration
-	// IgnoreEOS asks for exactly OutputTokens tokens. Servers that are known to
-	// take the option get it anyway.
+	// ConnectTimeout bounds opening a connection; 0: 10 s.
+	ConnectTimeout time.Duration
+	Timeouts       load.Timeouts
+	// Leave makes clients leave early.
+	Leave load.Leave
+	// Retries is how often a refused request is made again; its latency counts
+	// from when it was first due.
+	Retries int
+	// IgnoreEOS asks for exactly as many output tokens as the workload says.
+	// Servers that are known to take the option get it anyway.
 	IgnoreEOS bool
 	// SLO is what every point should meet; nil: nothing.
 	SLO summary.SLO
 	// RecordsPath is a JSON Lines file with a record a request; empty: none.
+	// RecordText keeps the answers' texts in it.
 	RecordsPath string
+	RecordText  bool
 	// TLS is used for https; nil verifies the server against the system's roots.
 	TLS *tls.Config
+	// Proxy is an HTTP proxy's URL; nil: none, whatever the environment says.
+	Proxy *url.URL
+	// Timestamps says whose word it is when bytes came.
+	Timestamps transport.Timestamps
 	// Version of the program, for the result.
 	Version string
+	// BeforeLoad, where given, is called when the server is known and a load is
+	// about to begin. Its error ends the run.
+	BeforeLoad func(ctx context.Context, index int) error
 	// Progress, where given, is called a few times a second while load runs.
 	Progress func(report.Status)
 }
 
 func (c *Config) check() error {
-	errs := []error{c.Workload.Check()}
+	errs := []error{c.Workload.Check(), c.checkServer(), c.Leave.Check()}
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if c.URL == "" {
-		bad("the URL is empty, must be that of an OpenAI-compatible server, such as http://localhost:8000/v1")
-	}
-	if c.Timeout < 0 || c.Timeout > maxTime {
-		bad("timeout %v is not possible, must be above 0 and at most %v, or 0 for none", c.Timeout, maxTime)
+	for _, bound := range []struct {
+		name  string
+		limit time.Duration
+	}{
+		{"connect timeout", c.ConnectTimeout},
+		{"header timeout", c.Timeouts.Header},
+		{"first-token timeout", c.Timeouts.FirstToken},
+		{"progress timeout", c.Timeouts.Progress},
+		{"timeout", c.Timeouts.Total},
+	} {
+		if bound.limit < 0 || bound.limit > maxTime {
+			bad("%s %v is not possible, must be above 0 and at most %v, or 0 for none", bound.name, bound.limit, maxTime)
+		}
 	}
 	if c.MaxInFlight < 0 {
 		bad("%d requests in flight are not possible, must be 1 or more, or 0 for no cap", c.MaxInFlight)
 	}
+	if c.Retries < 0 {
+		bad("%d retries are not possible, must be 0 or more", c.Retries)
+	}
+	if c.Leave.AfterTokens > 0 && !c.API.Streams() {
+		bad("clients can't leave after tokens: the %s API does not stream", c.API)
+	}
 	return errors.Join(errs...)
+}
+
+// checkServer checks what says where the server is.
+func (c *Config) checkServer() error {
+	if c.URL == "" {
+		return errors.New("the URL is empty, must be that of an OpenAI-compatible server, such as http://localhost:8000/v1")
+	}
+	return nil
 }
 
 // Run measures every load in turn. When ctx ends early, it returns what was
@@ -72,10 +114,12 @@ func Run(ctx context.Context, c Config) (*report.Result, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	target, err := transport.ParseTarget(c.URL)
+	clock := sleep.NewClock()
+	pool, err := newPool(&c, clock)
 	if err != nil {
 		return nil, err
 	}
+	defer pool.Close()
 	var records *record.Writer
 	if c.RecordsPath != "" {
 		if records, err = record.Create(c.RecordsPath); err != nil {
@@ -85,10 +129,6 @@ func Run(ctx context.Context, c Config) (*report.Result, error) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	clock := sleep.NewClock()
-	pool := transport.New(transport.Config{Target: target, Now: clock.Now, ConnectTimeout: connectTimeout, TLS: c.TLS})
-	defer pool.Close()
-
 	r := &runner{config: c, clock: clock, pool: pool, records: records, stop: stop}
 	result := &report.Result{
 		Schema: report.Schema, ToolVersion: c.Version, Started: time.Now(), TargetURL: c.URL,
@@ -99,6 +139,11 @@ func Run(ctx context.Context, c Config) (*report.Result, error) {
 	}
 	result.Model = r.server.model
 	for i := range c.Loads {
+		if c.BeforeLoad != nil {
+			if err := c.BeforeLoad(ctx, i); err != nil {
+				return nil, err
+			}
+		}
 		point, ok, err := r.measure(ctx, i)
 		if err != nil {
 			return nil, err
@@ -121,8 +166,19 @@ func Run(ctx context.Context, c Config) (*report.Result, error) {
 	return result, err
 }
 
-// connectTimeout bounds opening a connection.
-const connectTimeout = 10 * time.Second
+// defaultConnectTimeout is Config.ConnectTimeout where that is 0.
+const defaultConnectTimeout = 10 * time.Second
+
+func newPool(c *Config, clock sleep.Clock) (*transport.Pool, error) {
+	target, err := transport.ParseTarget(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	return transport.New(transport.Config{
+		Target: target, Now: clock.Now, TLS: c.TLS, Proxy: c.Proxy, Timestamps: c.Timestamps,
+		ConnectTimeout: cmp.Or(c.ConnectTimeout, defaultConnectTimeout),
+	}), nil
+}
 
 // runner is one call of Run.
 type runner struct {
@@ -135,35 +191,4 @@ type runner struct {
 	sender  *load.Sender
 	// nextID is the next request's: prompts stay distinct across points.
 	nextID int64
-}
-
-// resolved is the configuration as it was carried out, without secrets.
-func (r *runner) resolved() any {
-	stats := r.pool.Stats()
-	return struct {
-		Loads              []Load      `json:"loads"`
-		DurationS          float64     `json:"duration_s"`
-		WarmupS            float64     `json:"warmup_s"`
-		PromptTokens       int         `json:"prompt_tokens"`
-		OutputTokens       int         `json:"output_tokens"`
-		MaxInFlight        int         `json:"max_in_flight"`
-		TimeoutS           float64     `json:"timeout_s"`
-		SLO                summary.SLO `json:"slo,omitempty"`
-		Server             string      `json:"server"`
-		Simulator          bool        `json:"simulator"`
-		StreamUsage        bool        `json:"stream_usage"`
-		IgnoreEOS          bool        `json:"ignore_eos"`
-		TemplateTokens     int         `json:"template_tokens"`
-		VocabularyWords    int         `json:"vocabulary_words"`
-		Run                string      `json:"run"`
-		ConnectionsOpened  int64       `json:"connections_opened"`
-		ConnectionsReused  int64       `json:"connections_reused"`
-		ConnectionsDropped int64       `json:"connections_dropped"`
-	}{
-		r.config.Loads, r.config.Duration.Seconds(), r.config.Warmup.Seconds(),
-		r.config.PromptTokens, r.config.OutputTokens, r.config.MaxInFlight, r.config.Timeout.Seconds(), r.config.SLO,
-		r.server.kind, r.server.simulator, r.sender.Extensions.StreamUsage, r.sender.Extensions.IgnoreEOS,
-		r.server.calibration.Overhead, len(r.server.calibration.Vocabulary), r.server.run,
-		stats.Dials, stats.Reuses, stats.Stale,
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"llmsim-bench/bench"
+	"llmsim-bench/bench/workload"
 	"llmsim-bench/simserver"
 	"llmsim-bench/simserver/config"
 )
@@ -24,8 +25,8 @@ func Example() {
 	result, err := bench.Run(context.Background(), bench.Config{
 		URL: server.URL(), Model: "sim-fixed",
 		Workload: bench.Workload{
-			Loads:    []bench.Load{{Rate: 50}},
-			Duration: 500 * time.Millisecond, PromptTokens: 512, OutputTokens: 16,
+			Loads:    []bench.Load{bench.AtRate(50)},
+			Duration: 500 * time.Millisecond, Shape: workload.Exactly(512, 16),
 			Seed: 1,
 		},
 	})

@@ -12,24 +12,28 @@ import (
 	"llmsim-bench/bench/record"
 	"llmsim-bench/bench/report"
 	"llmsim-bench/bench/summary"
-	"llmsim-bench/bench/workload"
 	"llmsim-bench/internal/sleep"
 	"llmsim-bench/internal/wire"
 )
 
 const (
+	// headStart is between setting a load up and its first due time.
+	headStart = 2 * time.Millisecond
 	// progressEvery is how often Progress is called.
 	progressEvery = 200 * time.Millisecond
 	// longDrain is how long the end of a point waits where requests have no
 	// timeout of their own.
 	longDrain = time.Hour
+	// drainGrace is how much longer than their own timeout requests may take, since
+	// they and their timers may have begun late.
+	drainGrace = 5 * time.Second
 )
 
 // measure puts one load on the server. It returns false where ctx ended before
 // anything was measured.
 func (r *runner) measure(ctx context.Context, index int) (summary.Point, bool, error) {
 	l, window := r.config.Loads[index], r.config.Window()
-	requests, err := workload.NewSynthetic(r.config.Seed, r.server.calibration, r.config.PromptTokens, r.config.OutputTokens)
+	requests, err := r.config.Requests(index, r.server.calibration, r.nextID)
 	if err != nil {
 		return summary.Point{}, false, err
 	}
@@ -38,11 +42,13 @@ func (r *runner) measure(ctx context.Context, index int) (summary.Point, bool, e
 		return summary.Point{}, false, err
 	}
 	r.sender.Run = fmt.Sprintf("%s-%d", r.server.run, index+1)
-	drain := r.config.Timeout
-	if drain == 0 {
-		drain = longDrain
+	drain := longDrain
+	if limit := r.config.Timeouts.Total; limit > 0 {
+		drain = limit + drainGrace // requests end themselves
 	}
-	collector := summary.NewCollector()
+	begin := r.clock.Now() + int64(headStart)
+	start, end := record.Instant(begin)+record.Instant(window.Warmup), record.Instant(begin)+record.Instant(window.End())
+	collector := summary.NewCollector(summary.Window{Start: start, End: end})
 	dispatcher, err := load.New(load.Options{
 		Source: source, Prepare: r.sender.Prepare, Do: r.sender.Send, Point: index + 1,
 		OnRecord: func(rec *record.Request) {
@@ -56,12 +62,13 @@ func (r *runner) measure(ctx context.Context, index int) (summary.Point, bool, e
 			}
 		},
 		MaxInFlight: r.config.MaxInFlight, DrainTimeout: drain,
-		Clock: r.clock, Sleeper: sleep.New(r.clock),
+		Clock: r.clock, Sleeper: sleep.New(r.clock), Start: begin,
 	})
 	if err != nil {
 		return summary.Point{}, false, err
 	}
 
+	clockSteps := r.pool.Stats().ClockSteps
 	stopWatching := watchWindow(ctx, r.clock, window)
 	stopProgress := r.showProgress(dispatcher, index, window)
 	result, err := dispatcher.Run(ctx)
@@ -72,18 +79,15 @@ func (r *runner) measure(ctx context.Context, index int) (summary.Point, bool, e
 		return summary.Point{}, false, err
 	}
 
-	start := result.Start + record.Instant(window.Warmup)
-	end := result.Start + record.Instant(window.End())
-	if ctx.Err() != nil { // the window was cut short
-		end = min(end, record.Instant(ended))
-	}
-	if end <= start {
-		return summary.Point{}, false, nil
+	var cutAt record.Instant
+	if ctx.Err() != nil {
+		if cutAt = record.Instant(ended); cutAt <= start {
+			return summary.Point{}, false, nil
+		}
 	}
 	counted := result.Phases[record.PhaseMeasure]
 	point, err := collector.Point(summary.Conditions{
-		OfferedRPS: l.Rate, Concurrency: l.Concurrency, Start: start, End: end,
-		Accounting: counted,
+		OfferedRPS: r.config.OfferedRPS(l), Concurrency: l.Concurrency, Arrivals: l.Description(), CutAt: cutAt, Accounting: counted,
 	})
 	if err != nil {
 		return summary.Point{}, false, err
@@ -93,7 +97,10 @@ func (r *runner) measure(ctx context.Context, index int) (summary.Point, bool, e
 			point.Notes = append(point.Notes, err.Error())
 		}
 	}
-	verdict := health.Judge(watched, health.Counts{Due: counted.Scheduled, Dispatched: counted.Dispatched}, bounds(collector))
+	verdict := health.Evidence{
+		Report: watched, Counts: health.Counts{Due: counted.Scheduled, Dispatched: counted.Dispatched},
+		Bounds: bounds(collector), ClockSteps: r.pool.Stats().ClockSteps - clockSteps,
+	}.Judge()
 	if point.Health, err = summary.NewHealth(verdict); err != nil {
 		return summary.Point{}, false, err
 	}
@@ -134,12 +141,11 @@ func watchWindow(ctx context.Context, clock health.Clock, window load.Window) (s
 func bounds(c *summary.Collector) map[string]health.Bound {
 	all := make(map[string]health.Bound)
 	for _, metric := range []string{summary.TTFT, summary.E2E} {
-		observed, added := c.Observed(metric)
-		if len(observed) == 0 {
-			continue
+		for name, q := range map[string]float64{"_p50": 0.50, "_p99": 0.99} {
+			if observed, undelayed := c.Quantiles(metric, q); observed > 0 {
+				all[metric+name] = health.BoundOf(time.Duration(observed), time.Duration(undelayed))
+			}
 		}
-		all[metric+"_p50"] = health.BoundOf(observed, added, 0.50)
-		all[metric+"_p99"] = health.BoundOf(observed, added, 0.99)
 	}
 	return all
 }
@@ -213,13 +219,13 @@ func (r *runner) readBack(ctx context.Context, point *summary.Point) error {
 	defer cancel()
 	path := "/metrics/summary?phase=" + url.QueryEscape(r.sender.Run+"/"+record.PhaseMeasure)
 	for try := 1; ; try++ {
-		status, _, body, err := r.get(ctx, path)
+		got, err := r.get(ctx, path)
 		if err != nil {
 			return fmt.Errorf("the server's own account could not be read: %w", err)
 		}
 		var s wire.Summary
-		if err := json.Unmarshal(body, &s); status != 200 || err != nil {
-			return fmt.Errorf("the server's own account could not be read: status %d, %d bytes that are no summary", status, len(body))
+		if status := got.header.StatusCode(); status != 200 || json.Unmarshal(got.body, &s) != nil {
+			return fmt.Errorf("the server's own account could not be read: status %d, %d bytes that are no summary", status, len(got.body))
 		}
 		model := s.Models[r.server.model]
 		if model.Requests.Running == 0 || try == readBackTries {

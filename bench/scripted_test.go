@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"llmsim-bench/bench"
+	"llmsim-bench/bench/load"
 	"llmsim-bench/bench/record"
 	"llmsim-bench/bench/report"
+	"llmsim-bench/bench/workload"
 )
 
 // chat is a request that a scripted server was sent.
@@ -115,10 +117,10 @@ func (s *scripted) load() (load, probes []*chat) {
 // short is a run of a fraction of a second.
 func short(url string) bench.Config {
 	return bench.Config{
-		URL: url, Timeout: time.Minute,
+		URL: url, Timeouts: load.Timeouts{Total: time.Minute},
 		Workload: bench.Workload{
-			Loads: []bench.Load{{Rate: 200}}, Duration: 150 * time.Millisecond,
-			PromptTokens: 16, OutputTokens: 3, Seed: 1,
+			Loads: []bench.Load{bench.AtRate(200)}, Duration: 150 * time.Millisecond,
+			Shape: workload.Exactly(16, 3), Seed: 1,
 		},
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"llmsim-bench/bench/load"
 	"llmsim-bench/bench/openai"
 	"llmsim-bench/bench/record"
-	"llmsim-bench/bench/transport"
 	"llmsim-bench/bench/workload"
 	"llmsim-bench/internal/wire"
 )
@@ -42,14 +40,15 @@ func (r *runner) meet(ctx context.Context) error {
 	if err := r.readModels(ctx); err != nil {
 		return err
 	}
-	if asked := r.config.PromptTokens + r.config.OutputTokens; r.server.maxTokens > 0 && asked > r.server.maxTokens {
+	if prompt, output := r.config.longest(); r.server.maxTokens > 0 && prompt+output > r.server.maxTokens {
 		return fmt.Errorf("%d prompt tokens and %d output tokens are %d; model %q of the server at %s takes %d together (max_model_len)",
-			r.config.PromptTokens, r.config.OutputTokens, asked, r.server.model, r.config.URL, r.server.maxTokens)
+			prompt, output, prompt+output, r.server.model, r.config.URL, r.server.maxTokens)
 	}
 	r.server.run = strconv.FormatInt(time.Now().UnixNano(), 36)
 	r.sender = &load.Sender{
-		Pool: r.pool, Clock: r.clock, Path: r.pool.Target().BasePath + "/chat/completions",
-		Model: r.server.model, APIKey: r.config.APIKey, Timeout: r.config.Timeout,
+		Pool: r.pool, Clock: r.clock, API: r.config.API,
+		Model: r.server.model, APIKey: r.config.APIKey, Timeouts: r.config.Timeouts,
+		KeepText:  r.config.RecordText && r.records != nil,
 		Simulator: r.server.simulator, Run: r.server.run,
 		Extensions: openai.Extensions{
 			StreamUsage: true,
@@ -59,16 +58,22 @@ func (r *runner) meet(ctx context.Context) error {
 	if err := r.probe(ctx); err != nil {
 		return err
 	}
-	return r.calibrate(ctx)
+	if err := r.calibrate(ctx); err != nil {
+		return err
+	}
+	// What comes before the load is asked by a patient client.
+	r.sender.Leave, r.sender.Retries = r.config.Leave, r.config.Retries
+	return nil
 }
 
 // readModels asks which models there are, and chooses one.
 func (r *runner) readModels(ctx context.Context) error {
 	url := r.config.URL
-	status, serverHeader, body, err := r.get(ctx, r.pool.Target().BasePath+"/models")
+	got, err := r.get(ctx, r.pool.Target().BasePath+"/models")
 	if err != nil {
 		return fmt.Errorf("nothing usable answers at %s: %w", url, err)
 	}
+	status, serverHeader, body := got.header.StatusCode(), string(got.header.Server()), got.body
 	var list struct {
 		Data []struct {
 			ID      string `json:"id"`
@@ -109,11 +114,12 @@ func (r *runner) readModels(ctx context.Context) error {
 	return fmt.Errorf("the server at %s has no model %q; it has: %s", url, r.config.Model, strings.Join(names, ", "))
 }
 
-// probe makes one short request, to see that the server streams chats and
-// whether it takes stream_options.
+// probe makes one short request, to see that the server answers such and whether
+// it takes stream_options.
 func (r *runner) probe(ctx context.Context) error {
 	rec := r.ask(ctx, "Hello")
-	if !usable(rec) && rec.Status >= 400 && rec.Status < 500 && rec.Status != 429 {
+	asked := r.config.API.Takes(r.sender.Extensions).StreamUsage
+	if asked && !usable(rec) && rec.Status >= 400 && rec.Status < 500 && rec.Status != 429 {
 		refusal := rec.Error
 		r.sender.Extensions.StreamUsage = false
 		if rec = r.ask(ctx, "Hello"); usable(rec) {
@@ -128,9 +134,9 @@ func (r *runner) probe(ctx context.Context) error {
 	case rec.Status == 401 || rec.Status == 403:
 		return fmt.Errorf("the server at %s refuses the API key (status %d): %s", r.config.URL, rec.Status, rec.Error)
 	case rec.Status >= 400:
-		return fmt.Errorf("the server at %s refuses a plain chat request (status %d): %s", r.config.URL, rec.Status, rec.Error)
+		return fmt.Errorf("the server at %s refuses a plain %s request (status %d): %s", r.config.URL, r.config.API, rec.Status, rec.Error)
 	}
-	return fmt.Errorf("the server at %s did not answer a plain chat request: %s: %s", r.config.URL, rec.Kind, rec.Error)
+	return fmt.Errorf("the server at %s did not answer a plain %s request: %s: %s", r.config.URL, r.config.API, rec.Kind, rec.Error)
 }
 
 // usable reports whether a request outside of any load found out what it was
@@ -154,8 +160,9 @@ const (
 // calibrate finds the words of which prompts of an exact length can be made.
 func (r *runner) calibrate(ctx context.Context) error {
 	var broken error // the server's failure, not a tokenizer's oddity
-	longest := min(max(r.config.PromptTokens, minProbeTokens), maxProbeTokens)
-	calibration, err := workload.Calibrate(workload.Vocabulary(), r.config.Seed, r.config.PromptTokens, longest, func(text string) (int, error) {
+	prompt, _ := r.config.longest()
+	longest := min(max(prompt, minProbeTokens), maxProbeTokens)
+	calibration, err := workload.Calibrate(workload.Vocabulary(), r.config.Seed, prompt, longest, func(text string) (int, error) {
 		rec := r.ask(ctx, text)
 		switch {
 		case ctx.Err() != nil:
@@ -172,7 +179,7 @@ func (r *runner) calibrate(ctx context.Context) error {
 		return fmt.Errorf("the server at %s failed while its token counts were asked for: %w", r.config.URL, broken)
 	case err != nil:
 		r.server.calibration = workload.Uncalibrated()
-		r.note("Prompts may not have exactly %d tokens: %v.", r.config.PromptTokens, err)
+		r.note("Prompts may not have exactly as many tokens as were asked for: %v.", err)
 	default:
 		r.server.calibration = calibration
 	}
@@ -188,42 +195,4 @@ func (r *runner) ask(ctx context.Context, prompt string) *record.Request {
 
 func (r *runner) note(format string, args ...any) {
 	r.server.notes = append(r.server.notes, fmt.Sprintf(format, args...))
-}
-
-// Bounds of a plain GET.
-const (
-	getTimeout = 30 * time.Second
-	maxGetBody = 16 << 20
-)
-
-// get reads a small document from the server.
-func (r *runner) get(ctx context.Context, path string) (status int, serverHeader string, body []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, getTimeout)
-	defer cancel()
-	conn, err := r.pool.Get(ctx)
-	if err != nil {
-		return 0, "", nil, err
-	}
-	defer r.pool.Put(conn)
-	var headers []transport.Header
-	if r.config.APIKey != "" {
-		headers = append(headers, transport.Header{Name: "Authorization", Value: "Bearer " + r.config.APIKey})
-	}
-	if _, err := conn.Send(r.pool.Target().AppendRequest(nil, "GET", path, headers, nil)); err != nil {
-		return 0, "", nil, err
-	}
-	h, _, err := conn.ReadHeader()
-	if err != nil {
-		return 0, "", nil, err
-	}
-	buf := make([]byte, 16<<10)
-	for err == nil && len(body) < maxGetBody {
-		var n int
-		n, _, err = conn.ReadBody(buf)
-		body = append(body, buf[:n]...)
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return 0, "", nil, err
-	}
-	return h.StatusCode(), string(h.Server()), body, nil
 }

@@ -9,10 +9,13 @@ import (
 	"llmsim-bench/internal/hist"
 )
 
-// How often the monitor wakes, and how often it also reads what costs more.
+// How often the monitor wakes, and how often it reads what costs more: the
+// collector and the descriptors, and the connections, which the kernel walks all
+// of its sockets for.
 const (
 	wakeEvery   = 10 * time.Millisecond
 	sampleEvery = time.Second
+	countEvery  = 5 * time.Second
 )
 
 // Clock is a monotonic clock in nanoseconds.
@@ -23,13 +26,16 @@ type Monitor struct {
 	clock   Clock
 	sensors sensors
 
+	target string // host:port; empty: connections are not counted
+
 	stop    chan struct{}
 	stopped sync.WaitGroup
 
-	start    reading
-	lateness *hist.Duration
-	gc       gcWatch
-	maxOpen  int64
+	start          reading
+	lateness       *hist.Duration
+	gc             gcWatch
+	maxOpen        int64
+	maxConnections int64
 }
 
 // reading is what the monitor compares between its start and its end.
@@ -49,19 +55,25 @@ func newMonitor(clock Clock, s sensors) *Monitor {
 	return &Monitor{clock: clock, sensors: s, stop: make(chan struct{}), lateness: hist.NewDuration()}
 }
 
+// WatchTarget makes the monitor count the connections to a target too, which is
+// host:port as net.Dial takes it. It is called before Start.
+func (m *Monitor) WatchTarget(address string) { m.target = address }
+
 // Start begins to watch. A Monitor is started once.
 func (m *Monitor) Start() {
 	m.start = m.read()
 	m.gc.begin(m.sensors)
 	m.stopped.Go(m.watch)
+	m.stopped.Go(m.sampleNowAndThen)
 }
 
 // Stop ends the watch and returns what was seen since Start.
 func (m *Monitor) Stop() Report {
 	close(m.stop)
 	m.stopped.Wait()
-	m.sample()
 	end := m.read()
+	m.sample()
+	m.countConnections()
 
 	cores := runtime.GOMAXPROCS(0)
 	r := Report{Lateness: m.lateness.Stats(), Cores: cores, GC: m.gc.sum}
@@ -73,11 +85,11 @@ func (m *Monitor) Stop() Report {
 		r.HostCPU = new(min(max((end.hostBusy-m.start.hostBusy)/total, 0), 1))
 	}
 	if m.maxOpen > 0 {
-		limit, ok := m.sensors.fileLimit()
-		if !ok {
-			limit = 0
-		}
-		r.Descriptors = &Descriptors{Open: m.maxOpen, Limit: limit}
+		soft, _ := m.sensors.fileLimit()
+		r.Descriptors = &Descriptors{Open: m.maxOpen, Limit: soft}
+	}
+	if first, last, ok := m.sensors.localPorts(); ok {
+		r.Ports = &Ports{Connections: m.maxConnections, Available: last - first + 1}
 	}
 	return r
 }
@@ -86,7 +98,6 @@ func (m *Monitor) Stop() Report {
 // missed with its own lateness: one stall of 100 ms makes ten wake-ups late.
 func (m *Monitor) watch() {
 	due := m.start.at
-	sampleDue := m.start.at
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -95,10 +106,6 @@ func (m *Monitor) watch() {
 			if due > m.start.at { // the start itself is no wake-up
 				m.lateness.Record(now-due, 1)
 			}
-		}
-		if now >= sampleDue {
-			m.sample()
-			sampleDue = now + int64(sampleEvery)
 		}
 		timer.Reset(time.Duration(due - m.clock.Now()))
 		select {
@@ -109,11 +116,40 @@ func (m *Monitor) watch() {
 	}
 }
 
-// sample reads what has to be read now and then, not only at the end.
+// sampleNowAndThen reads what can't wait for the end. It is apart from watch,
+// whose wake-ups must not be late because of what a reading takes.
+func (m *Monitor) sampleNowAndThen() {
+	every := time.NewTicker(sampleEvery)
+	defer every.Stop()
+	count := time.NewTicker(countEvery)
+	defer count.Stop()
+	m.sample()
+	m.countConnections()
+	for {
+		select {
+		case <-every.C:
+			m.sample()
+		case <-count.C:
+			m.countConnections()
+		case <-m.stop:
+			return
+		}
+	}
+}
+
 func (m *Monitor) sample() {
 	m.gc.update(m.sensors)
 	if n, ok := m.sensors.openFiles(); ok {
 		m.maxOpen = max(m.maxOpen, n)
+	}
+}
+
+func (m *Monitor) countConnections() {
+	if m.target == "" {
+		return
+	}
+	if n, ok := m.sensors.connections(m.target); ok {
+		m.maxConnections = max(m.maxConnections, n)
 	}
 }
 

@@ -32,8 +32,24 @@ func (s steady) processCPU() (time.Duration, bool) {
 func (s steady) hostCPU() (float64, float64, bool) {
 	return s.busy * s.seconds(), s.host * s.seconds(), true
 }
-func (s steady) openFiles() (int64, bool) { return s.files(), true }
-func (s steady) fileLimit() (int64, bool) { return 1024, true }
+func (s steady) openFiles() (int64, bool)  { return s.files(), true }
+func (s steady) fileLimit() (int64, int64) { return 1024, 4096 }
+
+func (s steady) localPorts() (int64, int64, bool) { return 1001, 2000, true }
+
+// connections: 150 to the one target there is until 1.5 s, then 300 for a while
+// and 20 in the end.
+func (s steady) connections(target string) (n int64, ok bool) {
+	switch at := s.seconds(); {
+	case at < 1.5:
+		n = 150
+	case at < 7:
+		n = 300
+	default:
+		n = 20
+	}
+	return n, target == "127.0.0.1:8000"
+}
 
 // gc: one collection every 100 ms with a pause of 2 ms, but 7 ms for the 15th.
 func (s steady) gc(stats *debug.GCStats) {
@@ -52,11 +68,13 @@ func (s steady) gc(stats *debug.GCStats) {
 // silent is a platform that tells nothing.
 type silent struct{}
 
-func (silent) processCPU() (time.Duration, bool)    { return 0, false }
-func (silent) hostCPU() (float64, float64, bool)    { return 0, 0, false }
-func (silent) openFiles() (int64, bool)             { return -1, false }
-func (silent) fileLimit() (limit int64, known bool) { return -1, false }
-func (silent) gc(*debug.GCStats)                    {}
+func (silent) processCPU() (time.Duration, bool) { return 0, false }
+func (silent) hostCPU() (float64, float64, bool) { return 0, 0, false }
+func (silent) openFiles() (int64, bool)          { return -1, false }
+func (silent) fileLimit() (int64, int64)         { return 0, 0 }
+func (silent) localPorts() (int64, int64, bool)  { return -1, -1, false }
+func (silent) connections(string) (int64, bool)  { return -1, false }
+func (silent) gc(*debug.GCStats)                 {}
 
 // jumping is a clock that can be made to have stood still for its users.
 type jumping struct {
@@ -77,13 +95,14 @@ func TestMonitorReportsTheRunAlone(t *testing.T) {
 			return 12
 		}
 		m := newMonitor(clock, steady{clock: clock, process: 0.5, busy: 3, host: 4, files: files})
+		m.WatchTarget("127.0.0.1:8000")
 		m.Start()
-		time.Sleep(4005 * time.Millisecond) // 40 collections, the 15th in all among them
+		time.Sleep(6005 * time.Millisecond) // 60 collections, the 15th in all among them
 		r := m.Stop()
 
 		near := func(got, want float64) bool { return math.Abs(got-want) < 1e-6 }
-		if r.Lateness.Count != 400 || r.Lateness.Max != 0 {
-			t.Errorf("%+v, want 400 wake-ups, all on time", r.Lateness)
+		if r.Lateness.Count != 600 || r.Lateness.Max != 0 {
+			t.Errorf("%+v, want 600 wake-ups, all on time", r.Lateness)
 		}
 		if want := 0.5 / float64(runtime.GOMAXPROCS(0)); r.ProcessCPU == nil || !near(*r.ProcessCPU, want) {
 			t.Errorf("process CPU %v, want %v", r.ProcessCPU, want)
@@ -91,11 +110,14 @@ func TestMonitorReportsTheRunAlone(t *testing.T) {
 		if r.HostCPU == nil || !near(*r.HostCPU, 0.75) {
 			t.Errorf("host CPU %v, want 0.75", r.HostCPU)
 		}
-		if r.GC.Cycles != 40 || !near(r.GC.PauseMS, 85) || r.GC.MaxMS != 7 {
-			t.Errorf("%+v, want 40 cycles of 85 ms in all and 7 ms at most", r.GC)
+		if r.GC.Cycles != 60 || !near(r.GC.PauseMS, 125) || r.GC.MaxMS != 7 {
+			t.Errorf("%+v, want 60 cycles of 125 ms in all and 7 ms at most", r.GC)
 		}
 		if r.Descriptors == nil || *r.Descriptors != (Descriptors{Open: 90, Limit: 1024}) {
 			t.Errorf("%+v, want 90 of 1024 descriptors", r.Descriptors)
+		}
+		if r.Ports == nil || *r.Ports != (Ports{Connections: 300, Available: 1000}) {
+			t.Errorf("%+v, want 300 connections with 1000 ports", r.Ports)
 		}
 	})
 }
@@ -117,6 +139,29 @@ func TestMonitorCountsEveryMissedWakeUp(t *testing.T) {
 	})
 }
 
+// slow is a platform whose readings take a while.
+type slow struct{ silent }
+
+func (slow) openFiles() (int64, bool) {
+	time.Sleep(500 * time.Millisecond)
+	return 1, true
+}
+
+// TestReadingsDoNotMakeWakeUpsLate: with thousands of descriptors to count, the
+// monitor would find itself late otherwise.
+func TestReadingsDoNotMakeWakeUpsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMonitor(sleep.NewClock(), slow{})
+		m.Start()
+		time.Sleep(2005 * time.Millisecond)
+		close(m.stop)
+		m.stopped.Wait()
+		if got := m.lateness.Stats(); got.Count < 200 || got.Max != 0 {
+			t.Errorf("%+v, want 200 wake-ups on time", got)
+		}
+	})
+}
+
 func TestWhatIsNotToldIsAbsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMonitor(sleep.NewClock(), silent{})
@@ -126,7 +171,7 @@ func TestWhatIsNotToldIsAbsent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range []string{"process_cpu", "host_cpu", "descriptors"} {
+		for _, key := range []string{"process_cpu", "host_cpu", "descriptors", "ports"} {
 			if strings.Contains(string(data), key) {
 				t.Errorf("%s has %q", data, key)
 			}

@@ -25,6 +25,7 @@ type Report struct {
 	Cores       int          `json:"cores"`
 	GC          GC           `json:"gc"`
 	Descriptors *Descriptors `json:"descriptors,omitempty"`
+	Ports       *Ports       `json:"ports,omitempty"`
 }
 
 // GC sums the garbage collector's stop-the-world pauses.
@@ -40,6 +41,17 @@ type Descriptors struct {
 	Open int64 `json:"open"`
 	// Limit is RLIMIT_NOFILE; 0: there is none, or the platform does not tell.
 	Limit int64 `json:"limit,omitzero"`
+}
+
+// Ports are the local TCP ports that connections to one target take.
+type Ports struct {
+	// Connections is the highest number seen to the target, those that wait for
+	// the end of their lives (TIME_WAIT) among them; 0: none were seen, none were
+	// to be counted, or the platform does not tell.
+	Connections int64 `json:"connections,omitzero"`
+	// Available is the size of the range that the system takes local ports from:
+	// how many connections there can be from one address to another's port.
+	Available int64 `json:"available"`
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

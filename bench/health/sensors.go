@@ -1,7 +1,6 @@
 package health
 
 import (
-	"math"
 	"os"
 	"runtime/debug"
 	"time"
@@ -19,8 +18,12 @@ type sensors interface {
 	hostCPU() (busy, total float64, ok bool)
 	// openFiles is the number of open descriptors.
 	openFiles() (int64, bool)
-	// fileLimit is RLIMIT_NOFILE, where there is one.
-	fileLimit() (int64, bool)
+	// fileLimit is RLIMIT_NOFILE, soft and hard; 0: there is none.
+	fileLimit() (soft, hard int64)
+	// localPorts is the range that the system takes local ports from.
+	localPorts() (first, last int64, ok bool)
+	// connections is how many connections lead to a target, host:port.
+	connections(target string) (int64, bool)
 	// gc fills stats as debug.ReadGCStats does.
 	gc(stats *debug.GCStats)
 }
@@ -38,16 +41,7 @@ func newPlatform() platform {
 	return platform{self}
 }
 
-func (p platform) processCPU() (time.Duration, bool) {
-	if p.self == nil {
-		return 0, false
-	}
-	t, err := p.self.Times()
-	if err != nil {
-		return 0, false
-	}
-	return time.Duration((t.User + t.System) * float64(time.Second)), true
-}
+func (platform) processCPU() (time.Duration, bool) { return ProcessCPU() }
 
 func (p platform) hostCPU() (busy, total float64, ok bool) {
 	times, err := cpu.Times(false)
@@ -61,6 +55,9 @@ func (p platform) hostCPU() (busy, total float64, ok bool) {
 }
 
 func (p platform) openFiles() (int64, bool) {
+	if n, ok := openDescriptors(); ok {
+		return n, true
+	}
 	if p.self == nil {
 		return 0, false
 	}
@@ -68,20 +65,10 @@ func (p platform) openFiles() (int64, bool) {
 	return int64(n), err == nil
 }
 
-func (p platform) fileLimit() (int64, bool) {
-	if p.self == nil {
-		return 0, false
-	}
-	limits, err := p.self.Rlimit()
-	if err != nil {
-		return 0, false
-	}
-	for _, l := range limits {
-		if l.Resource == process.RLIMIT_NOFILE {
-			return int64(l.Soft), l.Soft <= math.MaxInt64 // more means unlimited
-		}
-	}
-	return 0, false
-}
+func (platform) fileLimit() (soft, hard int64) { return fileLimit() }
+
+func (platform) localPorts() (first, last int64, ok bool) { return localPorts() }
+
+func (platform) connections(target string) (int64, bool) { return connectionsTo(target) }
 
 func (platform) gc(stats *debug.GCStats) { debug.ReadGCStats(stats) }

@@ -21,6 +21,9 @@ const (
 	suspectBound      = 0.05 // of the percentile
 	limitedBound      = 0.25
 
+	suspectDescriptors = 0.80 // of the limit
+	suspectPorts       = 0.80 // of the local ports
+
 	limitedDispatchedPercent = 99 // of the due requests
 )
 
@@ -39,12 +42,31 @@ type Verdict struct {
 	Counts Counts `json:"requests"`
 	// Bounds by the name of the percentile, such as "ttft_p99".
 	Bounds map[string]Bound `json:"bounds,omitempty"`
+	// ClockSteps is how often the wall clock was set during the run.
+	ClockSteps int64 `json:"clock_steps,omitzero"`
 }
 
-// Judge judges a report, the requests dispatched and what the client itself
-// added to headline percentiles, which bounds holds by name, such as "ttft_p99".
+// Evidence is what a verdict goes by. What is left out speaks for nobody.
+type Evidence struct {
+	Report Report
+	Counts Counts
+	// Bounds says what the client itself added to headline percentiles, by their
+	// name, such as "ttft_p99".
+	Bounds map[string]Bound
+	// ClockSteps is how often the wall clock was seen to have been set. The
+	// kernel's receive stamps are readings of it.
+	ClockSteps int64
+}
+
+// Judge is Evidence.Judge for what came before there were clock steps.
 func Judge(r Report, c Counts, bounds map[string]Bound) Verdict {
-	v := Verdict{Verdict: OK, Report: r, Counts: c, Bounds: bounds}
+	return Evidence{Report: r, Counts: c, Bounds: bounds}.Judge()
+}
+
+// Judge weighs the evidence.
+func (e Evidence) Judge() Verdict {
+	r, c, bounds := e.Report, e.Counts, e.Bounds
+	v := Verdict{Verdict: OK, Report: r, Counts: c, Bounds: bounds, ClockSteps: e.ClockSteps}
 
 	switch p99 := r.Lateness.P99; {
 	case p99 > limitedLatenessMS:
@@ -54,6 +76,15 @@ func Judge(r Report, c Counts, bounds map[string]Bound) Verdict {
 	}
 	if r.ProcessCPU != nil && *r.ProcessCPU > suspectProcessCPU {
 		v.note(Suspect, "The client used %.1f %% of its %d cores, more than %.0f %%.", *r.ProcessCPU*100, r.Cores, suspectProcessCPU*100)
+	}
+	if d := r.Descriptors; d != nil && float64(d.Open) > suspectDescriptors*float64(d.Limit) && d.Limit > 0 {
+		v.note(Suspect, "The client had %d of %d file descriptors open, more than %.0f %%.", d.Open, d.Limit, suspectDescriptors*100)
+	}
+	if p := r.Ports; p != nil && float64(p.Connections) > suspectPorts*float64(p.Available) {
+		v.note(Suspect, "The connections to the target took %d of %d local ports, more than %.0f %%.", p.Connections, p.Available, suspectPorts*100)
+	}
+	if e.ClockSteps > 0 {
+		v.note(Suspect, "The wall clock was set during the run (steps seen: %d); receive stamps near them are missing.", e.ClockSteps)
 	}
 	if 100*c.Dispatched < limitedDispatchedPercent*c.Due {
 		v.note(Limited, "The client dispatched %d of %d due requests, fewer than %d %%.", c.Dispatched, c.Due, limitedDispatchedPercent)

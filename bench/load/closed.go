@@ -19,14 +19,15 @@ const (
 )
 
 // Closed is the source of a closed loop: a fixed number of users who each send
-// their next request the moment their last one ended, or after a pause if it
-// failed. A slow server is so offered less load; the latencies of a closed loop
+// their next request when their last one ended and they have thought about it, or
+// after a pause if it failed. A slow server is so offered less load; the latencies of a closed loop
 // do not show queueing.
 type Closed struct {
 	window   Window
 	workload Workload
 	nextID   int64
 	users    int
+	think    time.Duration
 	waiting  []turn                  // of requests not yet handed out, by due time
 	pauses   map[int64]time.Duration // by the request under way: its user's last pause, where one fails
 	retired  int                     // users who send no more
@@ -39,13 +40,17 @@ type turn struct {
 }
 
 // NewClosed returns a source of requests by so many users, whose first requests
-// are all due at once. They are numbered from firstID on, which also chooses
+// are all due at once, and who think for so long before each other. They are numbered from firstID on, which also chooses
 // their prompts.
-func NewClosed(users int, window Window, w Workload, firstID int64) (*Closed, error) {
+func NewClosed(users int, think time.Duration, window Window, w Workload, firstID int64) (*Closed, error) {
 	if users < 1 {
 		return nil, fmt.Errorf("load: a closed loop of %d users is not possible: it must have 1 or more", users)
 	}
+	if think < 0 {
+		return nil, fmt.Errorf("load: a think time of %v is not possible: it must be 0 or more", think)
+	}
 	return &Closed{
+		think:  think,
 		window: window, workload: w, nextID: firstID,
 		users: users, waiting: make([]turn, users), pauses: make(map[int64]time.Duration),
 	}, nil
@@ -83,16 +88,16 @@ func (c *Closed) take() Job {
 	return job
 }
 
-// Done implements Source: the next request of that user is due at once, or after
-// a pause, unless the window or the run is over by then.
+// Done implements Source: the next request of that user is due after thinking, or
+// after a pause if that is longer, unless the window or the run is over by then.
 func (c *Closed) Done(rec *record.Request, at time.Duration) {
-	next := turn{due: at}
+	next := turn{due: at + c.think}
 	if rec.Outcome == record.Failed {
 		next.pause = min(max(2*c.pauses[rec.ID], failurePause), longestFailurePause)
-		next.due += next.pause
+		next.due = at + max(c.think, next.pause)
 	}
 	delete(c.pauses, rec.ID)
-	over := rec.Outcome == record.Cancelled || rec.Outcome == record.Dropped
+	over := rec.Outcome == record.Cancelled && rec.Kind == "" || rec.Outcome == record.Dropped
 	if over || next.due >= c.window.End() {
 		c.retired++
 		return

@@ -14,7 +14,7 @@ import (
 
 func closed(t *testing.T, users int, w Window) *Closed {
 	t.Helper()
-	c, err := NewClosed(users, w, asks{}, 0)
+	c, err := NewClosed(users, 0, w, asks{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,8 +194,27 @@ func onTime(t *testing.T, b *bench) {
 
 func TestClosedLoopNeedsUsers(t *testing.T) {
 	for _, users := range []int{0, -3} {
-		if _, err := NewClosed(users, Window{Measure: time.Second}, asks{}, 0); err == nil || !strings.Contains(err.Error(), "1 or more") {
+		if _, err := NewClosed(users, 0, Window{Measure: time.Second}, asks{}, 0); err == nil || !strings.Contains(err.Error(), "1 or more") {
 			t.Errorf("%d users: error %v, want one that says the least", users, err)
 		}
 	}
+}
+
+func TestUsersThinkBeforeTheNextRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := sleep.NewClock()
+		source, err := NewClosed(1, 300*time.Millisecond, Window{Measure: time.Second}, asks{}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := run(t.Context(), Options{Source: source, Do: serve(clock, 100*time.Millisecond), DrainTimeout: time.Minute})
+		if b.err != nil || len(b.records) != 3 { // due at 0, 400 and 800 ms
+			t.Fatalf("error %v, %d requests, want 3", b.err, len(b.records))
+		}
+		for i, r := range b.records {
+			if due := time.Duration(r.Sched - b.result.Start); due != time.Duration(i)*400*time.Millisecond {
+				t.Errorf("request %d is due at %v", i, due)
+			}
+		}
+	})
 }

@@ -41,6 +41,8 @@ type Options struct {
 	// before they are cancelled.
 	DrainTimeout time.Duration
 	Clock        Clock
+	// Start is the reading of Clock from which due times count; 0: when Run begins.
+	Start int64
 	// Sleeper must go by Clock. The dispatcher is the only one to use it.
 	Sleeper sleep.Sleeper
 }
@@ -103,7 +105,9 @@ func (d *Dispatcher) Run(ctx context.Context) (Result, error) {
 	if deliverTo == nil {
 		deliverTo = func(*record.Request) {}
 	}
-	d.start = d.o.Clock.Now()
+	if d.start = d.o.Start; d.start == 0 {
+		d.start = d.o.Clock.Now()
+	}
 	go func() {
 		// The thread is never unlocked: it ends with this goroutine, and with it
 		// the timer slack that Tighten took from it.

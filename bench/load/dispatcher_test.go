@@ -139,7 +139,7 @@ func TestRequestsGoOutOnTimeWhateverEarlierOnesDo(t *testing.T) {
 			Do:     serve(clock, 3*time.Second), DrainTimeout: time.Minute,
 			Prepare: func(job *Job) {
 				prepared[job.ID] = time.Duration(clock.Now())
-				job.Body = append(job.Body, job.Prompt...)
+				job.Request = append(job.Request, job.Prompt...)
 			},
 			OnRecord: func(*record.Request) { time.Sleep(time.Second) }, // a slow taker delays no request
 		})
@@ -184,13 +184,13 @@ func TestJobsCarryWhatIsAsked(t *testing.T) {
 		b := run(t.Context(), Options{
 			Point: 4, Source: NewOpen(every(time.Second, 3), Window{Measure: time.Minute}, asks{}, 2),
 			Do: func(_ context.Context, job *Job, rec *record.Request) {
-				asked = append(asked, string(job.Prompt)+string(job.Body))
+				asked = append(asked, string(job.Prompt)+string(job.Request))
 				if job.OutputTokens != 7 {
 					t.Errorf("request %d asks for %d tokens, want 7", job.ID, job.OutputTokens)
 				}
 				rec.Outcome = record.OK
 			},
-			Prepare: func(job *Job) { job.Body = []byte("!") },
+			Prepare: func(job *Job) { job.Request = []byte("!") },
 		})
 		if want := []string{"c!", "d!", "e!"}; !slices.Equal(asked, want) {
 			t.Errorf("asked %q, want %q", asked, want)

@@ -111,7 +111,7 @@ func TestIdentityHoldsWhereverARunIsCut(t *testing.T) {
 			window := Window{Warmup: 300 * time.Millisecond, Measure: 700 * time.Millisecond}
 			var source Source = NewOpen(schedule, window, asks{}, 0)
 			if seed%2 == 1 {
-				source, err = NewClosed(int(seed%7)+1, window, asks{}, 0)
+				source, err = NewClosed(int(seed%7)+1, time.Duration(seed%2)*10*time.Millisecond, window, asks{}, 0)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -14,8 +14,9 @@ type Job struct {
 	Prompt       []byte // the text of the user's message
 	PromptTokens int    // how long the prompt was made
 	OutputTokens int    // tokens to ask for
-	// Body is the request's body, where Options.Prepare has made it ahead of time.
-	Body []byte
+	// Request holds the bytes to send, where Options.Prepare has made them ahead of
+	// time.
+	Request []byte
 }
 
 // State says what a Source has to offer.

@@ -65,10 +65,10 @@ func play(t *testing.T, s script) *Sender {
 func senderTo(t *testing.T, address string) *Sender {
 	clock := sleep.NewClock()
 	pool := transport.New(transport.Config{
-		Target: transport.Target{Address: address, Host: address}, Now: clock.Now,
+		Target: transport.Target{Address: address, Host: address, BasePath: "/v1"}, Now: clock.Now,
 	})
 	t.Cleanup(pool.Close)
-	return &Sender{Pool: pool, Clock: clock, Path: "/v1/chat/completions", Model: "m", Timeout: 20 * time.Second}
+	return &Sender{Pool: pool, Clock: clock, Model: "m", Timeouts: Timeouts{Total: 20 * time.Second}}
 }
 
 func sendOne(ctx context.Context, s *Sender) *record.Request {
@@ -199,7 +199,7 @@ func TestAnswerFillsTheRecord(t *testing.T) {
 	if !reflect.DeepEqual(rec.Timing, want) {
 		t.Errorf("timing %+v", rec.Timing)
 	}
-	if len(rec.Events) != 2 || rec.Events[0] != (record.Event{At: rec.First, Tokens: 1}) || rec.Out != rec.First {
+	if len(rec.Events) != 2 || rec.Events[0].At != rec.First || rec.Events[0].Tokens != 1 || rec.Out != rec.First {
 		t.Errorf("events %+v, first %d, out %d", rec.Events, rec.First, rec.Out)
 	}
 	for _, at := range []record.Instant{rec.Conn, rec.Sent, rec.Header, rec.First, rec.Last, rec.End} {
@@ -239,7 +239,7 @@ func TestKeepAlive(t *testing.T) {
 	if first.Reused || !second.Reused || second.Outcome != record.OK {
 		t.Errorf("reused %v, then %v, %s", first.Reused, second.Reused, second.Outcome)
 	}
-	if stats := s.Pool.Stats(); stats != (transport.Stats{Dials: 1, Reuses: 1}) {
+	if stats := s.Pool.Stats(); stats.Dials != 1 || stats.Reuses != 1 || stats.Stale != 0 {
 		t.Errorf("%+v", stats)
 	}
 }
@@ -286,7 +286,7 @@ func TestTimeoutAndCancel(t *testing.T) {
 				<-hold
 				return false
 			})
-			s.Timeout = 50 * time.Millisecond
+			s.Timeouts.Total = 50 * time.Millisecond
 			rec := sendOne(t.Context(), s)
 			if rec.Outcome != record.Failed || rec.Kind != record.KindTimeout || !strings.Contains(rec.Error, "50ms") {
 				t.Errorf("timeout: %s %s %q", rec.Outcome, rec.Kind, rec.Error)
@@ -294,7 +294,7 @@ func TestTimeoutAndCancel(t *testing.T) {
 			inOrder(t, rec)
 			<-asked
 
-			s.Timeout = 0
+			s.Timeouts.Total = 0
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
 				<-asked

@@ -20,23 +20,29 @@ var errOver = errors.New("answer over")
 // Answer turns the body of one answer with status 2xx into a Result: Reset, then
 // Feed for each piece with the instant at which it came, until the answer is
 // over or the body ends, then Finish. It keeps its buffers from one answer to
-// the next.
+// the next. Once warm, an event costs no allocation.
 type Answer struct {
-	events sse.Decoder
-	chat   ChatDecoder
-	body   []byte // the whole body, once it shows that it is no stream
-	form   form
-	at     Received // when the bytes being decoded came
+	// KeepText keeps the text of the first choice for Result.Text. It may change
+	// between a Reset and the first Feed, and survives Reset.
+	KeepText bool
+
+	events  sse.Decoder
+	decoder Decoder
+	body    []byte // the whole body, once it shows that it is no stream
+	form    form
+	given   Received // with the bytes being decoded
+	at      Received // when they came
 
 	exactTokens int
 	over        bool
 	done        bool // the terminal event came
 	sawEvent    bool
-	out         int64 // the first token that is not reasoning
+	embedded    bool // the answer is an embedding
 	failure     Verdict
 	message     string
 	timing      *wire.Timing
 	tokens      tokenLog
+	text        []byte
 	speaking    []int // choices that have spoken but not finished
 	finished    bool  // some choice has finished
 }
@@ -55,22 +61,29 @@ const (
 func (a *Answer) Reset(api API, exactTokens int) {
 	a.events.Reset()
 	a.tokens.reset()
+	a.decoder.API = api
 	*a = Answer{
-		events: a.events, chat: a.chat, tokens: a.tokens,
-		body: a.body[:0], speaking: a.speaking[:0],
-		exactTokens: exactTokens, out: Never,
+		KeepText: a.KeepText, exactTokens: exactTokens, given: never, at: never,
+		events: a.events, decoder: a.decoder, tokens: a.tokens,
+		body: a.body[:0], text: a.text[:0], speaking: a.speaking[:0],
 	}
 }
 
-// Feed takes the body's next bytes and when they came. It reports whether the
-// answer is over: nothing that follows can change it.
+// Feed takes the body's next bytes and when they came; the pieces of one read of
+// the socket have the same Received, all of them. It reports whether the answer
+// is over: nothing that follows can change it.
+//
+// A read's instant is that of its newest byte. So an event came at that instant
+// exactly (NotBefore is At) if nothing of the body came behind it in the same
+// read; an event that others follow came somewhere in the read's interval. A
+// piece that seems to have come before the one before it came with that one.
 func (a *Answer) Feed(p []byte, came Received) (over bool) {
 	if a.over {
 		return true
 	}
-	a.at = came
+	a.arrive(came)
 	if a.form == formUnknown {
-		a.form = recognise(p)
+		a.form = a.recognise(p)
 	}
 	if a.form == formWhole {
 		if len(a.body)+len(p) > maxWholeBody {
@@ -83,17 +96,41 @@ func (a *Answer) Feed(p []byte, came Received) (over bool) {
 	if err := a.events.Feed(p, a.take); err != nil && !errors.Is(err, errOver) {
 		a.fail(Malformed, err.Error())
 	}
+	if a.events.Trailing() {
+		a.tokens.followed(a.at.NotBefore)
+	}
 	return a.over
+}
+
+// Tokens returns how many tokens of all choices have come, by the best count
+// there is so far: the usage that the stream carries, ids and logprobs listed,
+// or else the token-bearing events. It never falls, and is 0 until a token came.
+// The Result counts anew.
+func (a *Answer) Tokens() int { return a.tokens.running }
+
+// never is before all that can come.
+var never = Received{NotBefore: Never, At: Never, Read: Never}
+
+// arrive says when the bytes came that are decoded next.
+func (a *Answer) arrive(came Received) {
+	if came == a.given {
+		return
+	}
+	a.tokens.settle()
+	a.given = came
+	// What comes later came no earlier, however the instants were measured.
+	came.At = max(came.At, a.at.At)
+	a.at = came
 }
 
 // recognise tells a JSON body from a stream: no line of an event stream that
 // means anything starts with a brace.
-func recognise(p []byte) form {
+func (a *Answer) recognise(p []byte) form {
 	p = bytes.TrimLeft(p, " \t\r\n")
 	switch {
 	case len(p) == 0:
 		return formUnknown
-	case p[0] == '{':
+	case p[0] == '{', !a.decoder.API.Streams():
 		return formWhole
 	}
 	return formStream
@@ -101,7 +138,8 @@ func recognise(p []byte) form {
 
 // take is called for each event.
 func (a *Answer) take(ev sse.Event) error {
-	c, err := a.chat.Decode(ev)
+	a.tokens.followed(a.at.NotBefore)
+	c, err := a.decoder.Decode(ev)
 	if err != nil {
 		if ev.Unterminated {
 			return nil // the cut fell inside it: as if it had not come
@@ -122,14 +160,18 @@ func (a *Answer) note(c *Chunk) {
 		a.fail(ServerError, c.Message)
 		return
 	}
+	if c.Repeats && len(a.tokens.events) > 0 {
+		c.Deltas = nil
+	}
 	a.tokens.add(c, a.at)
 	if c.Timing != nil {
 		a.timing = c.Timing
 	}
+	a.embedded = a.embedded || c.Embedded
 	for i := range c.Deltas {
 		d := &c.Deltas[i]
-		if d.Output && a.out == Never {
-			a.out = a.at.At
+		if a.KeepText && len(d.Text) > 0 && d.Choice == a.tokens.events[0].choice {
+			a.text = append(a.text, d.Text...)
 		}
 		open := slices.Index(a.speaking, d.Choice)
 		switch {
@@ -157,17 +199,26 @@ func (a *Answer) fail(v Verdict, message string) {
 // event stream without an event is empty, anything else without one malformed.
 func (a *Answer) Finish(at int64, cut bool, contentType string) Result {
 	if !a.over {
-		a.at = Received{NotBefore: at, At: at, Read: at, Waited: true}
+		a.arrive(Received{NotBefore: at, At: at, Read: at, Waited: true})
 		a.takeRest(cut)
 	}
 	r := Result{
-		First: Never, Out: a.out, Last: Never, End: a.at.At,
+		First: Never, Out: Never, Last: Never, End: a.at.At,
 		OutputTokens: a.tokens.outputTokens(), FromUsage: a.tokens.usageFinal(),
 		PromptTokens: a.tokens.usage.PromptTokens, CachedTokens: a.tokens.usage.CachedTokens,
-		Timing: a.timing, NotStreamed: a.form == formWhole,
+		Choices: a.tokens.choices(), Text: string(a.text), Timing: a.timing,
+		NotStreamed: a.form == formWhole && a.decoder.API.Streams(),
 	}
 	if n := len(a.tokens.events); n > 0 {
-		r.First, r.Last = a.tokens.events[0].came.At, a.tokens.events[n-1].came.At
+		r.FirstCame, r.LastCame = a.tokens.events[0].came, a.tokens.events[n-1].came
+		r.First, r.Last = r.FirstCame.At, r.LastCame.At
+		if i := a.tokens.firstOutput; i >= 0 {
+			r.OutCame = a.tokens.events[i].came
+			r.Out = r.OutCame.At
+		}
+	} else if a.embedded {
+		r.FirstCame, r.LastCame = a.at, a.at
+		r.First, r.Last = a.at.At, a.at.At
 	}
 	r.Tokens, r.Estimated = a.tokens.firstChoice()
 	r.Verdict, r.Message = a.verdict(cut, contentType)
@@ -187,7 +238,7 @@ func (a *Answer) takeRest(cut bool) {
 		_ = a.events.End(a.take)
 		return
 	}
-	c, err := a.chat.Decode(sse.Event{Data: a.body})
+	c, err := a.decoder.Decode(sse.Event{Data: a.body})
 	switch {
 	case err == nil:
 		a.note(&c)
@@ -201,9 +252,12 @@ func (a *Answer) verdict(cut bool, contentType string) (Verdict, string) {
 	switch {
 	case a.failure != Complete:
 		return a.failure, a.message
-	case a.done && len(a.tokens.events) > 0:
+	case a.done && (a.embedded || len(a.tokens.events) > 0):
 		return Complete, ""
 	case a.done:
+		if !a.decoder.API.Streams() {
+			return Empty, "the answer holds no embedding"
+		}
 		return Empty, "the answer holds no token"
 	case cut:
 		return Truncated, "the connection ended before the answer did"
@@ -216,5 +270,5 @@ func (a *Answer) verdict(cut bool, contentType string) (Verdict, string) {
 	case a.finished && len(a.speaking) == 0:
 		return Complete, ""
 	}
-	return Truncated, "the stream ended with neither [DONE] nor a finish reason"
+	return Truncated, "the stream ended with neither its terminal event nor a finish reason"
 }

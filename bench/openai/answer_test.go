@@ -31,11 +31,14 @@ func grown(text string, n int) string {
 // at is when bytes came whose reader was waiting for them.
 func at(ns int64) Received { return Received{NotBefore: ns, At: ns, Read: ns, Waited: true} }
 
-// run feeds one event a piece, the i-th at instant 10·(i+1), and ends the body
-// at instant 1000.
-func run(exact int, cut bool, data ...string) Result {
+// run feeds one event of a chat a piece, the i-th at instant 10·(i+1), and ends
+// the body at instant 1000.
+func run(exact int, cut bool, data ...string) Result { return runAPI(Chat, exact, cut, data...) }
+
+func runAPI(api API, exact int, cut bool, data ...string) Result {
 	var a Answer
-	a.Reset(Chat, exact)
+	a.Reset(api, exact)
+	a.KeepText = true
 	for i, d := range data {
 		if a.Feed([]byte("data: "+d+"\n\n"), at(int64(10*(i+1)))) {
 			break
@@ -218,7 +221,8 @@ func TestNotStreamed(t *testing.T) {
 		r := a.Finish(5, false, "application/json")
 		want := Result{
 			First: 5, Out: 5, Last: 5, End: 5, NotStreamed: true, OutputTokens: 2, FromUsage: true,
-			PromptTokens: 8, Tokens: []TokenEvent{{at(5), 2}},
+			PromptTokens: 8, Tokens: []TokenEvent{{at(5), 2}}, Choices: 1,
+			FirstCame: at(5), OutCame: at(5), LastCame: at(5),
 		}
 		if !reflect.DeepEqual(r, want) {
 			t.Fatalf("cut at %d: %+v", cut, r)
@@ -285,15 +289,23 @@ func TestEverySplitAndReuse(t *testing.T) {
 }
 
 func TestFeedAllocatesNothing(t *testing.T) {
-	var a Answer
-	a.Reset(Chat, 0)
-	ev := []byte("data: " + content(" token") + "\n\n")
-	for range 2000 { // room for the events of the runs below
-		a.Feed(ev, at(1))
-	}
-	a.Reset(Chat, 0)
-	if n := testing.AllocsPerRun(1000, func() { a.Feed(ev, at(1)) }); n != 0 {
-		t.Errorf("%v allocations an event", n)
+	for api, data := range tokenEvents {
+		var a Answer
+		a.Reset(api, 0)
+		a.KeepText = true
+		ev := []byte("event: x\ndata: " + data + "\n\n")
+		for i := range int64(2000) { // room for the events of the runs below
+			a.Feed(ev, at(i))
+		}
+		a.Reset(api, 0)
+		now := int64(0)
+		n := testing.AllocsPerRun(1000, func() {
+			now++
+			a.Feed(ev, at(now))
+		})
+		if n != 0 || a.Tokens() != 1001 {
+			t.Errorf("%v: %v allocations an event, %d tokens", api, n, a.Tokens())
+		}
 	}
 }
 

@@ -10,31 +10,60 @@ import (
 // maxMessageRunes bounds a server's error text as it is reported.
 const maxMessageRunes = 200
 
+// messageKeys are where servers put an error's text, or an object or string that
+// holds it.
+var messageKeys = []string{"error", "errors", "message", "Message", "msg", "detail", "error_message"}
+
 // ErrorMessage returns the message of a server's error body in any of the forms
 // servers use, or else the body's own text. It is one line of at most about 200
 // characters.
 func ErrorMessage(body []byte) string {
 	body = bytes.TrimSpace(body)
 	if v, err := fastjson.ParseBytes(body); err == nil {
+		if msg := messageIn(v); len(msg) > 0 {
+			return shorten(string(msg))
+		}
+		// Without a text, the error itself says more than what is around it.
 		if msg, failed := errorIn(v); failed && msg != "" {
 			return msg
-		}
-		for _, key := range []string{"message", "detail"} {
-			if msg := v.GetStringBytes(key); len(msg) > 0 {
-				return shorten(string(msg))
-			}
 		}
 	}
 	return shorten(string(body))
 }
 
-// errorIn looks for an error in a JSON object: {"error": {"message": …}},
-// {"error": "…"} or {"object": "error", "message": …}.
-func errorIn(v *fastjson.Value) (message string, failed bool) {
-	if string(v.GetStringBytes("object")) == "error" {
-		return shorten(string(v.GetStringBytes("message"))), true
+// messageIn returns the first text that v holds where errors have theirs.
+func messageIn(v *fastjson.Value) []byte {
+	switch v.Type() {
+	case fastjson.TypeString:
+		return v.GetStringBytes()
+	case fastjson.TypeArray:
+		for _, item := range v.GetArray() {
+			if msg := messageIn(item); len(msg) > 0 {
+				return msg
+			}
+		}
+	case fastjson.TypeObject:
+		for _, key := range messageKeys {
+			field := v.Get(key)
+			// A list of details is clearer as a whole: it names the fields at fault.
+			if field == nil || key == "detail" && field.Type() == fastjson.TypeArray {
+				continue
+			}
+			if msg := messageIn(field); len(msg) > 0 {
+				return msg
+			}
+		}
 	}
+	return nil
+}
+
+// errorIn looks for an error in a JSON object of an answer with status 2xx:
+// {"error": …}, or {"type": "error", …} or {"object": "error", …}.
+func errorIn(v *fastjson.Value) (message string, failed bool) {
 	e := v.Get("error")
+	if (e == nil || e.Type() == fastjson.TypeNull) && (string(v.GetStringBytes("type")) == "error" || string(v.GetStringBytes("object")) == "error") {
+		e = v
+	}
 	if e == nil {
 		return "", false
 	}
@@ -45,7 +74,7 @@ func errorIn(v *fastjson.Value) (message string, failed bool) {
 		msg := shorten(string(e.GetStringBytes()))
 		return msg, msg != ""
 	}
-	if msg := e.GetStringBytes("message"); len(msg) > 0 {
+	if msg := messageIn(e); len(msg) > 0 {
 		return shorten(string(msg)), true
 	}
 	return shorten(e.String()), true

@@ -14,9 +14,10 @@ type Verdict int
 
 // The verdicts. Only Complete is a success.
 const (
-	// Complete: tokens came, and the terminal event or every finish reason.
+	// Complete: tokens came, and the terminal event or every finish reason; or an
+	// embedding came whole.
 	Complete Verdict = iota
-	// Empty: it ended in order, but no token came.
+	// Empty: it ended in order, but no token or embedding came.
 	Empty
 	// Truncated: it ended before its terminal event.
 	Truncated
@@ -28,6 +29,9 @@ const (
 
 // Result is what a client knows of one answer. Whatever the verdict, it counts
 // the tokens that did come.
+//
+// An embedding has no tokens: OutputTokens is 0, Tokens empty and Out Never, and
+// First and Last, like End, are when its body was complete.
 type Result struct {
 	Verdict Verdict
 	// Message says more about a verdict other than Complete.
@@ -37,6 +41,9 @@ type Result struct {
 	Out   int64 // first token that is not reasoning
 	Last  int64 // last token-bearing event
 	End   int64 // terminal event or end of the body
+	// FirstCame, OutCame and LastCame tell how exactly First, Out and Last are
+	// known; zero where those are Never. They may belong to different choices.
+	FirstCame, OutCame, LastCame Received
 
 	// Tokens holds the token-bearing events of the first choice, in order.
 	Tokens []TokenEvent
@@ -49,6 +56,11 @@ type Result struct {
 	PromptTokens int // 0: not said
 	CachedTokens int
 	Timing       *wire.Timing
+	// Choices is how many choices spoke.
+	Choices int
+	// Text is the answer's text by the first choice, without reasoning, refusals
+	// and tool calls, where Answer.KeepText asked for it.
+	Text string
 
 	// ShortOutput: complete, but fewer tokens than the exact length asked for.
 	ShortOutput bool
@@ -57,12 +69,12 @@ type Result struct {
 	// Clumped: at least 10 token-bearing events, more than half of which came in
 	// with the one before, as behind a proxy that buffers.
 	Clumped bool
-	// NotStreamed: the answer came as one JSON body.
+	// NotStreamed: the answer came as one JSON body, though the API streams.
 	NotStreamed bool
 }
 
 // Received says when bytes came, as instants of the caller's clock. They came
-// after NotBefore and no later than At.
+// after NotBefore and no later than At; where the two are equal, at that instant.
 type Received struct {
 	NotBefore int64
 	// At is when the newest of them came.

@@ -10,6 +10,13 @@ type tokenLog struct {
 	usage  Usage
 	// usageAt is how many events had come when usage came last; -1: it never did.
 	usageAt int
+	// running is the best count of tokens so far.
+	running int
+	// firstOutput is the first event that is not reasoning alone, -1 if none is.
+	firstOutput int
+	// latest is the first of the events at the end of which the read at hand ends,
+	// so far: they came when its newest byte did.
+	latest int
 }
 
 type loggedEvent struct {
@@ -21,23 +28,57 @@ type loggedEvent struct {
 	total int
 }
 
-func (l *tokenLog) reset() { *l = tokenLog{events: l.events[:0], usageAt: -1} }
+func (l *tokenLog) reset() { *l = tokenLog{events: l.events[:0], usageAt: -1, firstOutput: -1} }
 
-// add takes the token-bearing deltas and the usage of one event.
+// followed says that bytes came behind the latest events in the same read, which
+// waited for its bytes since notBefore: when the events came is not known exactly.
+func (l *tokenLog) followed(notBefore int64) {
+	for ; l.latest < len(l.events); l.latest++ {
+		l.events[l.latest].came.NotBefore = notBefore
+	}
+}
+
+// settle says that another read begins.
+func (l *tokenLog) settle() { l.latest = len(l.events) }
+
+// add takes the token-bearing deltas and the usage of one event, which is the
+// latest of the read that came.
 func (l *tokenLog) add(c *Chunk, came Received) {
 	total := -1
 	// Where several choices share an event, its usage tells nothing of each.
 	if c.UsageKnown && len(c.Deltas) == 1 {
 		total = c.Usage.CompletionTokens
 	}
+	came.NotBefore = came.At
 	for i := range c.Deltas {
-		if d := &c.Deltas[i]; d.TokenBearing() {
-			l.events = append(l.events, loggedEvent{came: came, choice: d.Choice, listed: d.Tokens, total: total})
+		d := &c.Deltas[i]
+		if !d.TokenBearing() {
+			continue
+		}
+		if d.Output && l.firstOutput < 0 {
+			l.firstOutput = len(l.events)
+		}
+		l.events = append(l.events, loggedEvent{came: came, choice: d.Choice, listed: d.Tokens, total: total})
+		l.running += max(d.Tokens, 1)
+	}
+	// Not every event that has usage says how long the prompt was.
+	l.usage.PromptTokens = max(l.usage.PromptTokens, c.Usage.PromptTokens)
+	l.usage.CachedTokens = max(l.usage.CachedTokens, c.Usage.CachedTokens)
+	if c.UsageKnown {
+		l.usage.CompletionTokens, l.usageAt = c.Usage.CompletionTokens, len(l.events)
+		if len(l.events) > 0 {
+			l.running = max(l.running, c.Usage.CompletionTokens)
 		}
 	}
-	if c.UsageKnown {
-		l.usage, l.usageAt = c.Usage, len(l.events)
+}
+
+// choices returns how many choices have spoken.
+func (l *tokenLog) choices() int {
+	seen := make(map[int]struct{}, 1)
+	for i := range l.events {
+		seen[l.events[i].choice] = struct{}{}
 	}
+	return len(seen)
 }
 
 // usageFinal reports whether the server's count covers every event.

@@ -16,6 +16,11 @@ type Accounting struct {
 	Running    int64 `json:"running"` // not ended
 	// FailedByKind divides Failed by Request.Kind.
 	FailedByKind map[string]int64 `json:"failed_by_kind,omitempty"`
+	// CancelledByKind divides Cancelled by Request.Kind, where it has one.
+	CancelledByKind map[string]int64 `json:"cancelled_by_kind,omitempty"`
+	// RetriedByKind counts the attempts that failed and were made again, by the
+	// kind of failure. They are no requests of their own.
+	RetriedByKind map[string]int64 `json:"retried_by_kind,omitempty"`
 }
 
 // Check verifies the accounting identity, scheduled = ok + failed + cancelled +
@@ -43,15 +48,25 @@ func (a *Accounting) Count(rec *Request) {
 		a.OK++
 	case Cancelled:
 		a.Cancelled++
+		if rec.Kind != "" {
+			add(&a.CancelledByKind, rec.Kind, 1)
+		}
 	case Dropped:
 		a.Dropped++
 	case Failed:
 		a.Failed++
-		if a.FailedByKind == nil {
-			a.FailedByKind = make(map[string]int64)
-		}
-		a.FailedByKind[rec.Kind]++
+		add(&a.FailedByKind, rec.Kind, 1)
 	}
+	for _, kind := range rec.Retried {
+		add(&a.RetriedByKind, kind, 1)
+	}
+}
+
+func add(counts *map[string]int64, kind string, n int64) {
+	if *counts == nil {
+		*counts = make(map[string]int64)
+	}
+	(*counts)[kind] += n
 }
 
 // Add adds the counts of o.
@@ -64,15 +79,20 @@ func (a *Accounting) Add(o Accounting) {
 	a.Dropped += o.Dropped
 	a.Running += o.Running
 	for kind, n := range o.FailedByKind {
-		if a.FailedByKind == nil {
-			a.FailedByKind = make(map[string]int64)
-		}
-		a.FailedByKind[kind] += n
+		add(&a.FailedByKind, kind, n)
+	}
+	for kind, n := range o.CancelledByKind {
+		add(&a.CancelledByKind, kind, n)
+	}
+	for kind, n := range o.RetriedByKind {
+		add(&a.RetriedByKind, kind, n)
 	}
 }
 
 // Clone returns a copy that shares nothing with a.
 func (a Accounting) Clone() Accounting {
 	a.FailedByKind = maps.Clone(a.FailedByKind)
+	a.CancelledByKind = maps.Clone(a.CancelledByKind)
+	a.RetriedByKind = maps.Clone(a.RetriedByKind)
 	return a
 }

@@ -53,8 +53,14 @@ func drawRequest(t *rapid.T) *Request {
 	for range rapid.IntRange(0, 3).Draw(t, "events") {
 		r.Events = append(r.Events, Event{
 			At: Instant(rapid.Int64().Draw(t, "at")), Tokens: rapid.Float64Range(0, 1e6).Draw(t, "tokens"),
+			Width: rapid.Int64().Draw(t, "width"), Unread: rapid.Int64().Draw(t, "unread"), Delay: rapid.Int64().Draw(t, "delay"),
 		})
 	}
+	for range rapid.IntRange(0, 2).Draw(t, "retried") {
+		r.Retried = append(r.Retried, rapid.String().Draw(t, "kind"))
+	}
+	r.FirstDelay, r.LastDelay = rapid.Int64().Draw(t, "first delay"), rapid.Int64().Draw(t, "last delay")
+	r.Text = rapid.String().Draw(t, "text")
 	if rapid.Bool().Draw(t, "timing") {
 		r.Timing = &wire.Timing{Server: wire.Instants{FirstNS: rapid.Int64().Draw(t, "first")}}
 	}

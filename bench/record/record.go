@@ -37,6 +37,7 @@ const (
 const (
 	KindConnect       = "connect"
 	KindTimeout       = "timeout"
+	KindNoProgress    = "no_progress" // tokens came, then none for too long
 	KindHTTP4xx       = "http_4xx"
 	KindHTTP5xx       = "http_5xx"
 	KindRateLimited   = "rate_limited"
@@ -45,6 +46,13 @@ const (
 	KindEmpty         = "empty"
 	KindErrorInStream = "error_in_stream"
 	KindProtocol      = "protocol"
+)
+
+// Kinds of cancellation: why the client left. A request that the end of the run
+// cut off has none.
+const (
+	LeftAfterTokens = "after_tokens"
+	LeftAfterTime   = "after_time"
 )
 
 // Flags of an ok record that deserves a second look.
@@ -89,6 +97,9 @@ type Request struct {
 	Reused bool `json:"reused,omitempty"`
 	// RetryAfter is the server's Retry-After in seconds, where it sent one.
 	RetryAfter float64 `json:"retry_after_s,omitempty"`
+	// Retried holds the kind of failure of each attempt before this one. Sched,
+	// Dispatch and Slot are the first attempt's, all else is the last one's.
+	Retried []string `json:"retried,omitempty"`
 
 	PromptTokensAsked int `json:"prompt_tokens_asked,omitempty"` // how long the prompt was made; 0: not known
 	PromptTokens      int `json:"prompt_tokens,omitempty"`       // the server's count; 0: not said
@@ -99,16 +110,31 @@ type Request struct {
 	// TokensEstimated says that usage had to be spread evenly over the events.
 	TokensEstimated bool `json:"tokens_estimated,omitempty"`
 
+	// FirstDelay and LastDelay are how much of First and Last, in nanoseconds, may
+	// be the client's own doing: tokens that lay unread.
+	FirstDelay int64 `json:"first_delay_ns,omitempty"`
+	LastDelay  int64 `json:"last_delay_ns,omitempty"`
 	// Events holds the token-bearing events of the first choice, in order.
 	Events []Event `json:"events,omitempty"`
+	// Text is the first choice's answer, where it was asked to be kept.
+	Text string `json:"text,omitempty"`
 	// Timing is the simulator's own account, where there is one.
 	Timing *wire.Timing `json:"timing,omitempty"`
 }
 
 // Event is one token-bearing event.
 type Event struct {
+	// At is when it came, by the kernel's stamp where there is one.
 	At     Instant `json:"at_ns"`
 	Tokens float64 `json:"tokens"`
+	// Width is how many nanoseconds earlier it may have come, where others lay
+	// unread behind it and At is theirs; 0: At is exact.
+	Width int64 `json:"width_ns,omitempty"`
+	// Unread is how many nanoseconds after At it was read; 0: At is no kernel's
+	// stamp, but when it was read.
+	Unread int64 `json:"unread_ns,omitempty"`
+	// Delay is how much of Width may be the client's own doing.
+	Delay int64 `json:"delay_ns,omitempty"`
 }
 
 // New returns a record whose instants are all unset.

@@ -149,7 +149,7 @@ func mainTable(points []summary.Point, views []view) []column {
 		latency("E2E p50", points, summary.E2E, p50, views),
 	}
 	if !hasClient(views) {
-		return columns
+		return append(columns, flagColumns(points)...)
 	}
 	columns = append(columns, latency("dispatch", points, summary.DispatchDelay, p99, clientView))
 	columns = append(columns, lagColumns(points)...)
@@ -160,35 +160,45 @@ func mainTable(points []summary.Point, views []view) []column {
 		return printable(p.Health.Verdict)
 	})
 	verdict.left = true
-	return append(columns, verdict)
+	columns = append(columns, verdict)
+	return append(columns, flagColumns(points)...)
 }
 
-// lagColumns are none where no server keeps a lag, and a second one where one
-// was late.
+// lagColumns are none where no server keeps a lag.
 func lagColumns(points []summary.Point) []column {
-	var known, late bool
+	known := false
 	lag := each("lag", points, func(p *summary.Point) string {
 		if p.Lateness == nil {
 			return absent
 		}
 		known = true
-		late = late || p.ServerLate
 		return number(p.LagP99MS)
 	})
-	switch {
-	case !known:
+	if !known {
 		return nil
-	case !late:
-		return []column{lag}
 	}
+	return []column{lag}
+}
+
+// flagColumns are none where every point's figures are what they seem.
+func flagColumns(points []summary.Point) []column {
+	flagged := false
 	flag := each("", points, func(p *summary.Point) string {
-		if p.Lateness == nil || !p.ServerLate {
-			return ""
+		var flags []string
+		if p.Lateness != nil && p.ServerLate {
+			flags = append(flags, "server late")
 		}
-		return "server late"
+		if p.Backlog != nil && p.Backlog.Unstable {
+			flags = append(flags, "unstable")
+		}
+		flagged = flagged || len(flags) > 0
+		return strings.Join(flags, ", ")
 	})
+	if !flagged {
+		return nil
+	}
 	flag.left = true
-	return []column{lag, flag}
+	return []column{flag}
 }
 
 // sentTable stands beside the headline figures: where the two differ, requests
@@ -244,8 +254,12 @@ func stepTable(points []summary.Point) []column {
 
 func percent(share float64) string { return strconv.FormatFloat(share*100, 'f', 1, 64) + " %" }
 
-// rateOf names a load point: "12.5/s", or "8 at once" in a closed loop.
+// rateOf names a load point: "12.5/s", "8 at once" in a closed loop, or whatever
+// else describes its arrivals.
 func rateOf(p *summary.Point) string {
+	if p.Arrivals != "" {
+		return printable(p.Arrivals)
+	}
 	if p.Concurrency > 0 {
 		return strconv.Itoa(p.Concurrency) + " at once"
 	}

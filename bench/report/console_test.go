@@ -67,7 +67,11 @@ func overloaded(t *testing.T) summary.Point {
 	p.Metrics["ttft"] = wire.Columns{Client: around(1630.2, 15000), Server: around(900.04, 14000), Simulated: around(880, 13990)}
 	delete(p.Metrics, "tpot")
 	p.Flags = map[string]int64{"short_output": 3}
-	p.PromptTokenMismatches, p.TokensFromEvents, p.TokensEstimated = 1, 2, 4
+	p.PromptTokenMismatches, p.TokensFromEvents, p.TokensEstimated, p.AmbiguousEvents = 1, 2, 4, 37
+	p.Backlog = &summary.Backlog{Start: 12, End: 1380, Max: 1381, GrowthPerS: 272.4, Unstable: true}
+	p.Accounting.CancelledByKind = map[string]int64{record.LeftAfterTokens: 30}
+	p.Accounting.RetriedByKind = map[string]int64{record.KindRateLimited: 12}
+	p.SendSpreadMS = 7
 	p.SLO = []summary.ObjectiveResult{
 		{Objective: "ttft_p99<=2s", LimitMS: 2000, MeasuredMS: &measured, Met: true},
 		{Objective: "tpot_p50<=10ms", LimitMS: 10},
@@ -105,6 +109,10 @@ func TestConsole(t *testing.T) {
 	idle.OfferedRPS, idle.AchievedRPS, idle.OutputTokensPerS = 0.01, 0, 0
 	idle.Accounting, idle.Metrics, idle.Lateness = record.Accounting{}, nil, nil
 
+	burst := clientOnly(quiet(t))
+	burst.OfferedRPS, burst.Arrivals, burst.SendSpreadMS = 200, "burst of 1000", 21.34
+	burst.Backlog = &summary.Backlog{Start: 1000, End: 0, Max: 1000, GrowthPerS: -60}
+
 	cut := result(quiet(t))
 	cut.Interrupted = true
 	cut.Notes = []string{"the server is not known to take ignore_eos"}
@@ -119,6 +127,7 @@ func TestConsole(t *testing.T) {
 		{"overloaded", result(quiet(t), overloaded(t)), 0},
 		{"other_server", result(clientOnly(quiet(t)), clientOnly(quiet(t))), 0},
 		{"closed_loop", result(closed), 0},
+		{"burst", result(burst), 0},
 		{"leaky_accounting", result(quiet(t), leaky), 0},
 		{"interrupted", cut, 0},
 		{"nothing_measured", result(), 0},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"llmsim-bench/bench/summary"
 )
@@ -43,6 +44,15 @@ func pointRemarks(p *summary.Point) []string {
 			"server late: lag p99 %s ms is past %s ms; simulated figures hold, observed ones carry the simulator's own overhead",
 			number(p.LagP99MS), number(p.LagEnvelopeMS)))
 	}
+	if b := p.Backlog; b != nil && b.Unstable {
+		lines = append(lines, fmt.Sprintf(
+			"unstable: the backlog grew by about %s/s, from %d to %d requests; the latencies are not stationary: they say how long the run was, and no percentile of them describes the server",
+			number(b.GrowthPerS), b.Start, b.End))
+	}
+	if strings.HasPrefix(p.Arrivals, "burst") && p.SendSpreadMS > 0 {
+		lines = append(lines, fmt.Sprintf("the burst was sent within %s ms", number(p.SendSpreadMS)))
+	}
+	lines = append(lines, leavers(p)...)
 	lines = append(lines, failures(p)...)
 	for _, o := range p.SLO {
 		lines = append(lines, objective(o))
@@ -50,6 +60,19 @@ func pointRemarks(p *summary.Point) []string {
 	lines = append(lines, doubts(p)...)
 	for _, note := range p.Notes {
 		lines = append(lines, printable(note))
+	}
+	return lines
+}
+
+// leavers tells of clients that left early and of attempts that were made again.
+func leavers(p *summary.Point) []string {
+	var lines []string
+	a := &p.Accounting
+	for _, kind := range slices.Sorted(maps.Keys(a.CancelledByKind)) {
+		lines = append(lines, fmt.Sprintf("%d clients left early: %s", a.CancelledByKind[kind], printable(kind)))
+	}
+	for _, kind := range slices.Sorted(maps.Keys(a.RetriedByKind)) {
+		lines = append(lines, fmt.Sprintf("%d attempts failed and were made again: %s; latencies count from the first", a.RetriedByKind[kind], printable(kind)))
 	}
 	return lines
 }
@@ -90,6 +113,9 @@ func doubts(p *summary.Point) []string {
 		add(p.Flags[flag], "are flagged "+printable(flag))
 	}
 	add(p.PromptTokenMismatches, "had another prompt length by the server's count than was asked for")
+	if p.AmbiguousEvents > 0 {
+		lines = append(lines, fmt.Sprintf("%d events lay unread for a while: their instants may be a millisecond or more late", p.AmbiguousEvents))
+	}
 	add(p.TokensFromEvents, "came without usage: each event is counted as one token")
 	add(p.TokensEstimated, "did not say which event held how many tokens: they are spread evenly, itl is an estimate")
 	return lines

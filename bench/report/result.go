@@ -43,7 +43,7 @@ func (r *Result) WriteJSON(path string) error {
 	if err != nil {
 		return fmt.Errorf("result %s: %w", path, r.blame(err))
 	}
-	if err := writeFile(path, append(data, '\n')); err != nil {
+	if err := wholefile.Write(path, append(data, '\n')); err != nil {
 		return fmt.Errorf("result %s: %w", path, err)
 	}
 	return nil
@@ -66,17 +66,4 @@ func (r *Result) blame(err error) error {
 		}
 	}
 	return err
-}
-
-// writeFile replaces path by data.
-func writeFile(path string, data []byte) error {
-	f, err := wholefile.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if _, err := f.Write(data); err != nil {
-		return err
-	}
-	return f.Commit()
 }

@@ -34,12 +34,17 @@ type Decoder struct {
 	// line at hand, in bytes; 0 means DefaultMaxEvent.
 	MaxEvent int
 
-	line    []byte // the line so far, where a cut fell inside it
-	name    []byte
-	data    []byte // each data field's value, a line feed after each
-	begun   bool   // past the first line, before which a byte order mark may stand
-	afterCR bool   // a line feed coming next belongs to the line end before it
+	line     []byte // the line so far, where a cut fell inside it
+	name     []byte
+	data     []byte // each data field's value, a line feed after each
+	begun    bool   // past the first line, before which a byte order mark may stand
+	afterCR  bool   // a line feed coming next belongs to the line end before it
+	trailing bool   // see Trailing
 }
+
+// Trailing reports whether bytes came after the last event, or before the
+// first. The line feed that ends the event's own last line is none of them.
+func (d *Decoder) Trailing() bool { return d.trailing }
 
 // Reset makes the decoder ready for another stream.
 func (d *Decoder) Reset() {
@@ -58,6 +63,7 @@ func (d *Decoder) Feed(p []byte, emit func(Event) error) error {
 				continue
 			}
 		}
+		d.trailing = true
 		end := bytes.IndexAny(p, "\r\n")
 		if end < 0 {
 			if err := d.checkSize(len(p)); err != nil {
@@ -148,5 +154,6 @@ func (d *Decoder) dispatch(unterminated bool, emit func(Event) error) error {
 	if n == 0 {
 		return nil
 	}
+	d.trailing = false
 	return emit(ev)
 }

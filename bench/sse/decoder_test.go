@@ -105,6 +105,44 @@ func TestEventComesWithItsLastByte(t *testing.T) {
 	}
 }
 
+// Whatever follows an event is trailing, but not the end of its own last line.
+func TestTrailing(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want bool
+	}{
+		{"", false},
+		{"d", true},
+		{"data: a\n", true},
+		{"data: a\n\n", false},
+		{"data: a\r\r", false},
+		{"data: a\r\n\r", false},
+		{"data: a\r\n\r\n", false},
+		{"data: a\n\n\n", true},
+		{"data: a\r\n\r\n\r\n", true},
+		{"data: a\n\n:", true},
+		{"data: a\n\n: ping\n\n", true},
+		{"event: x\n\n", true},
+		{"data: a\n\nd", true},
+		{"data: a\n\ndata: b\n\n", false},
+	} {
+		for cut := range len(tt.in) + 1 {
+			var d Decoder
+			for _, p := range []string{tt.in[:cut], tt.in[cut:]} {
+				if err := d.Feed([]byte(p), func(Event) error { return nil }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if d.Trailing() != tt.want {
+				t.Errorf("%q cut at %d: %v", tt.in, cut, d.Trailing())
+			}
+			if d.Reset(); d.Trailing() {
+				t.Errorf("%q: trailing after Reset", tt.in)
+			}
+		}
+	}
+}
+
 func TestTooLong(t *testing.T) {
 	for _, in := range []string{
 		"data: 0123456789", "data: 0123456789\n\n", ": 0123456789abc\n",

@@ -3,43 +3,58 @@ package summary
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"llmsim-bench/bench/record"
 	"llmsim-bench/internal/hist"
 	"llmsim-bench/internal/wire"
 )
 
-// A Collector gathers the records of one load point. It is not safe for
-// concurrent use.
-type Collector struct {
-	values map[string][]int64        // ns, by name of a per-request metric
-	events map[string]*hist.Duration // by name of a per-event metric
-	delays map[string][]int64        // ns, beside the values of a headline metric
+// Window bounds the measured part of a load point.
+type Window struct{ Start, End record.Instant }
 
-	completions []completion      // of every phase
-	tally       record.Accounting // what the measured records say; no scheduled, no running
-	examples    map[string]string
-	flags       map[string]int64
+// A Collector gathers the records of one load point, in memory that does not
+// grow with their number. It is not safe for concurrent use.
+type Collector struct {
+	window Window
+	values map[string]*values        // by name of a per-request metric
+	events map[string]*hist.Duration // by name of a per-event metric
+	// undelayed holds the values of the headline metrics less what the client
+	// itself may have added.
+	undelayed map[string]*hist.Exact
+
+	backlog         *backlogCounter
+	completed       int64 // ok, of every phase, that ended inside the window
+	completedTokens int64
+	ambiguousEvents int64
+	sendDelays      [2]int64          // ns, the least and the greatest
+	tally           record.Accounting // what the measured records say; no scheduled, no running
+	examples        map[string]string
+	flags           map[string]int64
 
 	promptMismatches int64
 	tokensFromEvents int64
 	tokensEstimated  int64
 }
 
-type completion struct {
-	end    record.Instant
-	tokens int
+// values are those of one metric: for percentiles, exact up to 65,536 distinct
+// ones and of valueDigits digits past that, and as a histogram to merge.
+type values struct {
+	exact     *hist.Exact
+	histogram *hist.Duration
 }
 
-// NewCollector returns an empty Collector.
-func NewCollector() *Collector {
+const valueDigits = 4
+
+// NewCollector returns an empty Collector for a window, which must have a length.
+func NewCollector(w Window) *Collector {
 	c := &Collector{
-		values:   make(map[string][]int64),
-		events:   make(map[string]*hist.Duration),
-		delays:   map[string][]int64{TTFT: nil, E2E: nil},
-		examples: make(map[string]string),
-		flags:    make(map[string]int64),
+		window:    w,
+		values:    make(map[string]*values),
+		events:    make(map[string]*hist.Duration),
+		undelayed: map[string]*hist.Exact{TTFT: hist.NewExactTo(valueDigits), E2E: hist.NewExactTo(valueDigits)},
+		backlog:   newBacklogCounter(w.Start, w.End),
+		examples:  make(map[string]string),
+		flags:     make(map[string]int64),
 	}
 	for _, name := range perEvent {
 		c.events[name] = hist.NewDuration()
@@ -49,8 +64,10 @@ func NewCollector() *Collector {
 
 // Add takes one record of any phase and keeps nothing of it.
 func (c *Collector) Add(r *record.Request) {
-	if r.Outcome == record.OK {
-		c.completions = append(c.completions, completion{r.End, r.OutputTokens})
+	c.backlog.add(r)
+	if r.Outcome == record.OK && r.End >= c.window.Start && r.End < c.window.End {
+		c.completed++
+		c.completedTokens += int64(r.OutputTokens)
 	}
 	if r.Phase != record.PhaseMeasure {
 		return
@@ -64,16 +81,53 @@ func (c *Collector) Add(r *record.Request) {
 		if !defined {
 			continue
 		}
-		c.values[d.name] = append(c.values[d.name], ns)
-		if delays, headline := c.delays[d.name]; headline {
-			c.delays[d.name] = append(delays, clientDelay(r))
+		if d.name == SendDelay {
+			c.noteSendDelay(ns)
 		}
+		c.addValue(d.name, ns, r)
 	}
 	if r.Outcome == record.OK {
-		eachGap(r.Events,
-			func(ns int64) { c.events[ChunkGap].Record(ns, 1) },
-			c.events[ITL].Record)
+		c.addEvents(r)
 	}
+}
+
+func (c *Collector) addValue(metric string, ns int64, r *record.Request) {
+	v := c.values[metric]
+	if v == nil {
+		v = &values{hist.NewExactTo(valueDigits), hist.NewDuration()}
+		c.values[metric] = v
+	}
+	v.exact.Record(ns, 1)
+	v.histogram.Record(ns, 1)
+	if rest := c.undelayed[metric]; rest != nil {
+		rest.Record(ns-clientDelay(metric, r), 1)
+	}
+}
+
+func (c *Collector) noteSendDelay(ns int64) {
+	if c.values[SendDelay] == nil {
+		c.sendDelays = [2]int64{ns, ns}
+	}
+	c.sendDelays = [2]int64{min(c.sendDelays[0], ns), max(c.sendDelays[1], ns)}
+}
+
+// ambiguous is the delay of an event's instant from which on the event is counted
+// as ambiguous, in nanoseconds.
+const ambiguous = 1_000_000
+
+func (c *Collector) addEvents(r *record.Request) {
+	for i := range r.Events {
+		ev := &r.Events[i]
+		if ev.Unread > 0 {
+			c.events[ReceiveDelay].Record(ev.Unread, 1)
+		}
+		if ev.Delay >= ambiguous {
+			c.ambiguousEvents++
+		}
+	}
+	eachGap(r.Events,
+		func(ns int64) { c.events[ChunkGap].Record(ns, 1) },
+		c.events[ITL].Record)
 }
 
 // count adds the record to everything that is a number of requests.
@@ -108,47 +162,56 @@ func (c *Collector) count(r *record.Request) {
 	}
 }
 
-// Observed returns the values of TTFT or E2E, one per measured ok request that
-// has it, and beside each, at the same index, what the client itself added to
-// it: (dispatch − sched) + (sent − conn). Both are nanoseconds and the caller's
-// to keep. Other metrics have none.
-func (c *Collector) Observed(metric string) (observedNS, clientDelayNS []int64) {
-	delays, headline := c.delays[metric]
-	if !headline {
-		return nil, nil
+// Quantiles returns quantile q, 0 ≤ q ≤ 1, of TTFT or E2E over the measured ok
+// requests, in nanoseconds: as observed, and with what the client itself may have
+// added taken out of each request. Both are 0 for other metrics and no requests.
+func (c *Collector) Quantiles(metric string, q float64) (observed, undelayed int64) {
+	rest, v := c.undelayed[metric], c.values[metric]
+	if rest == nil || v == nil {
+		return 0, 0
 	}
-	return slices.Clone(c.values[metric]), slices.Clone(delays)
+	return v.exact.Quantile(q), rest.Quantile(q)
 }
 
 // Conditions are what the records can't say about their load point.
 type Conditions struct {
 	OfferedRPS  float64 // open loop: the planned rate; 0 in a closed loop
+	Arrivals    string  // where these two do not say it all
 	Concurrency int     // closed loop: requests kept in flight; 0 in an open loop
-	// Start and End bound the measured window. End is the planned one, or the
-	// moment the run was cut short.
-	Start, End record.Instant
+	// CutAt is the moment the run was cut short, inside the window; 0: it was not.
+	CutAt      record.Instant
 	Accounting record.Accounting
 }
 
 // Point summarises what was added. It fails where the window has no length: a
 // point that was not measured has no summary.
 func (c *Collector) Point(under Conditions) (Point, error) {
-	if under.End <= under.Start {
-		return Point{}, fmt.Errorf("load point of %d requests: the measured window ends at %d ns and starts at %d ns; it must end after its start",
-			under.Accounting.Scheduled, under.End, under.Start)
+	end := c.window.End
+	if under.CutAt != 0 {
+		end = min(end, under.CutAt)
 	}
-	seconds := float64(under.End-under.Start) / 1e9
+	if end <= c.window.Start {
+		return Point{}, fmt.Errorf("load point of %d requests: the measured window ends at %d ns and starts at %d ns; it must end after its start",
+			under.Accounting.Scheduled, end, c.window.Start)
+	}
+	seconds := float64(end-c.window.Start) / 1e9
 	p := Point{
-		OfferedRPS: under.OfferedRPS, Concurrency: under.Concurrency, DurationS: seconds,
+		OfferedRPS: under.OfferedRPS, Concurrency: under.Concurrency, Arrivals: under.Arrivals, DurationS: seconds,
 		Accounting:      under.Accounting,
 		FailureExamples: maps.Clone(c.examples), Flags: maps.Clone(c.flags),
 		PromptTokenMismatches: c.promptMismatches,
 		TokensFromEvents:      c.tokensFromEvents,
 		TokensEstimated:       c.tokensEstimated,
+		AmbiguousEvents:       c.ambiguousEvents,
+		SendSpreadMS:          float64(c.sendDelays[1]-c.sendDelays[0]) / 1e6,
+		AchievedRPS:           float64(c.completed) / seconds,
+		OutputTokensPerS:      float64(c.completedTokens) / seconds,
 		Metrics:               make(map[string]wire.Columns),
 		Histograms:            make(map[string]string),
 	}
-	p.AchievedRPS, p.OutputTokensPerS = c.throughput(under.Start, under.End, seconds)
+	if under.Concurrency == 0 {
+		p.Backlog = c.backlog.backlog(end)
+	}
 	if err := c.summarise(&p); err != nil {
 		return Point{}, err
 	}
@@ -156,17 +219,6 @@ func (c *Collector) Point(under Conditions) (Point, error) {
 		p.Notes = append(p.Notes, note)
 	}
 	return p, nil
-}
-
-// throughput implements what Point.AchievedRPS and OutputTokensPerS promise.
-func (c *Collector) throughput(start, end record.Instant, seconds float64) (rps, tokensPerS float64) {
-	for _, done := range c.completions {
-		if done.end >= start && done.end < end {
-			rps++
-			tokensPerS += float64(done.tokens)
-		}
-	}
-	return rps / seconds, tokensPerS / seconds
 }
 
 // summarise fills the client columns and the histograms.
@@ -180,13 +232,8 @@ func (c *Collector) summarise(p *Point) error {
 		p.Histograms[name] = encoded
 		return nil
 	}
-	for name, values := range c.values {
-		h := hist.NewDuration()
-		for _, ns := range values {
-			h.Record(ns, 1)
-		}
-		// The order of the values pairs them with their delays: sort a copy.
-		if err := add(name, hist.StatsOf(slices.Clone(values)), h); err != nil {
+	for name, v := range c.values {
+		if err := add(name, v.exact.Stats(), v.histogram); err != nil {
 			return err
 		}
 	}

@@ -37,13 +37,19 @@ func request(sched record.Instant) *record.Request {
 	return r
 }
 
-func point(t *testing.T, under summary.Conditions, records ...*record.Request) summary.Point {
+// conditions are Conditions with the window [0, end) that they hold for.
+type conditions struct {
+	summary.Conditions
+	end record.Instant
+}
+
+func point(t *testing.T, under conditions, records ...*record.Request) summary.Point {
 	t.Helper()
-	c := summary.NewCollector()
+	c := summary.NewCollector(summary.Window{End: under.end})
 	for _, r := range records {
 		c.Add(r)
 	}
-	p, err := c.Point(under)
+	p, err := c.Point(under.Conditions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +58,10 @@ func point(t *testing.T, under summary.Conditions, records ...*record.Request) s
 
 func second(n float64) record.Instant { return record.Instant(n * 1e9) }
 
-func oneSecond(ok int64) summary.Conditions {
-	return summary.Conditions{OfferedRPS: 1, End: second(1), Accounting: record.Accounting{Scheduled: ok, OK: ok}}
+func oneSecond(ok int64) conditions {
+	return conditions{
+		summary.Conditions{OfferedRPS: 1, Accounting: record.Accounting{Scheduled: ok, OK: ok}}, second(1),
+	}
 }
 
 func TestEachMetricIsWhatItsDefinitionSays(t *testing.T) {
@@ -136,10 +144,9 @@ func TestWhoCountsForWhat(t *testing.T) {
 	odd.OutputTokensFrom = record.FromEvents
 	odd.TokensEstimated = true
 
-	p := point(t, summary.Conditions{
-		OfferedRPS: 5, End: second(1),
-		Accounting: record.Accounting{Scheduled: 5, OK: 2, Failed: 2, Dropped: 1},
-	}, warmup, failed, again, dropped, odd, request(second(0.3)))
+	p := point(t, conditions{summary.Conditions{
+		OfferedRPS: 5, Accounting: record.Accounting{Scheduled: 5, OK: 2, Failed: 2, Dropped: 1},
+	}, second(1)}, warmup, failed, again, dropped, odd, request(second(0.3)))
 
 	count := func(metric string) int64 { return p.Metrics[metric].Client.Count }
 	if count("ttft") != 2 || count("dispatch_delay") != 4 || count("send_delay") != 4 {
@@ -197,7 +204,7 @@ func TestAchievedRate(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			records := stream(2, 10, 0.05, test.done)
-			p := point(t, summary.Conditions{OfferedRPS: 20, End: second(10)}, records...)
+			p := point(t, conditions{summary.Conditions{OfferedRPS: 20}, second(10)}, records...)
 			if math.Abs(p.AchievedRPS-test.want) > 0.11 { // one request at each edge
 				t.Errorf("achieved %g/s of 20/s; want %g", p.AchievedRPS, test.want)
 			}
@@ -209,38 +216,53 @@ func TestAchievedRate(t *testing.T) {
 }
 
 func TestAWindowWithoutLengthIsNoPoint(t *testing.T) {
-	_, err := summary.NewCollector().Point(summary.Conditions{Start: 5, End: 5})
+	c := summary.NewCollector(summary.Window{Start: 5, End: 10})
+	_, err := c.Point(summary.Conditions{CutAt: 5})
 	if err == nil || !strings.Contains(err.Error(), "must end after its start") {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestObservedPairsValuesWithTheClientsOwnDelay(t *testing.T) {
-	c := summary.NewCollector()
+func TestQuantilesWithoutTheClientsOwnDelay(t *testing.T) {
+	c := summary.NewCollector(summary.Window{End: second(1)})
 	late := request(0)
-	late.Dispatch += 5 * ms // 6 late + 4 writing
+	late.Dispatch += 5 * ms                      // 6 late + 4 writing
+	late.FirstDelay, late.LastDelay = 2*ms, 3*ms // and unread
+	again := request(0)                          // 1 late, and the writing is another attempt's
+	again.First, again.Last = again.First+9*ms, again.Last+9*ms
+	again.Retried = []string{record.KindRateLimited}
 	c.Add(late)
-	c.Add(request(0)) // 1 late + 4 writing
-	late.First = 200 * ms
-	late.Outcome = record.Failed
-	c.Add(late)
+	c.Add(again)
+	failed := request(0)
+	failed.First, failed.Outcome = 200*ms, record.Failed
+	c.Add(failed)
 
-	for metric, want := range map[string][]int64{"ttft": {21 * ms, 21 * ms}, "e2e": {81 * ms, 81 * ms}} {
-		observed, delay := c.Observed(metric)
-		if !reflect.DeepEqual(observed, want) || !reflect.DeepEqual(delay, []int64{10 * ms, 5 * ms}) {
-			t.Errorf("%s: observed %v, delays %v", metric, observed, delay)
+	for _, want := range []struct {
+		metric              string
+		q                   float64
+		observed, undelayed int64
+	}{
+		{"ttft", 0.5, 21 * ms, (21 - 6 - 4 - 2) * ms},
+		{"ttft", 1, 30 * ms, 29 * ms},
+		{"e2e", 0.5, 81 * ms, (81 - 6 - 4 - 3) * ms},
+		{"e2e", 1, 90 * ms, 89 * ms},
+		{"tpot", 0.5, 0, 0},
+	} {
+		if observed, undelayed := c.Quantiles(want.metric, want.q); observed != want.observed || undelayed != want.undelayed {
+			t.Errorf("%s at %g: %d, %d; want %+v", want.metric, want.q, observed, undelayed, want)
 		}
-		observed[0] = 0 // the caller's own
 	}
-	if observed, delay := c.Observed("tpot"); observed != nil || delay != nil {
-		t.Errorf("tpot is no headline metric: %v, %v", observed, delay)
-	}
-	p, err := c.Point(oneSecond(2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := p.Metrics["ttft"].Client.Mean; got != 21 {
-		t.Errorf("mean ttft %g ms after the caller wrote to its copy; want 21", got)
+}
+
+func TestReceiveDelayAndAmbiguousEvents(t *testing.T) {
+	r := request(0)
+	r.Events[0].Unread, r.Events[1].Unread = 2*ms, 4*ms
+	r.Events[1].Width, r.Events[1].Delay = 5*ms, ms
+	r.Events[2].Width, r.Events[2].Delay = 5*ms, ms-1
+	p := point(t, oneSecond(1), r)
+	got := p.Metrics["receive_delay"].Client
+	if got == nil || got.Count != 2 || got.Mean != 3 || p.AmbiguousEvents != 1 {
+		t.Errorf("receive delay %+v, %d ambiguous events; want two values of mean 3 ms, 1 event", got, p.AmbiguousEvents)
 	}
 }
 
@@ -274,11 +296,11 @@ func drawRequest(t *rapid.T) *record.Request {
 func TestPropertiesOfAnyRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := rapid.SliceOfN(rapid.Custom(drawRequest), 0, 12).Draw(t, "records")
-		c := summary.NewCollector()
+		c := summary.NewCollector(summary.Window{End: second(10)})
 		for _, r := range records {
 			c.Add(r)
 		}
-		p, err := c.Point(summary.Conditions{End: second(10)})
+		p, err := c.Point(summary.Conditions{})
 		if err != nil {
 			t.Fatal(err)
 		}

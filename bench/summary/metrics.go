@@ -21,6 +21,7 @@ const (
 	ITL           = "itl"            // chunk_gap ÷ tokens of the later event, weighted by them
 	NormLatency   = "norm_latency"   // e2e ÷ n
 	Tail          = "tail"           // end − last
+	ReceiveDelay  = "receive_delay"  // how long after the kernel had it an event with tokens was read
 )
 
 // The simulator's own metrics.
@@ -52,8 +53,9 @@ var perRequest = []definition{
 	{name: Tail, value: func(r *record.Request) (int64, bool) { return span(r.Last, r.End) }},
 }
 
-// perEvent names the metrics that have a value for every event but the first.
-var perEvent = []string{ChunkGap, ITL}
+// perEvent names the metrics of events: ReceiveDelay has a value for each, the
+// others for each but the first.
+var perEvent = []string{ChunkGap, ITL, ReceiveDelay}
 
 // span returns to − from, and whether both instants came.
 func span(from, to record.Instant) (int64, bool) {
@@ -100,14 +102,21 @@ func perToken(ns int64, tokens float64) (int64, bool) {
 	return int64(each), true
 }
 
-// clientDelay is what the client itself added to a request: its goroutine ran
-// late, and writing took until the last byte was handed over. The waits for a
-// slot and for a connection are not in it: the first was asked for, the second
-// is the server's and the network's.
-func clientDelay(r *record.Request) int64 {
+// clientDelay is what the client itself may have added to TTFT or E2E: its
+// goroutine ran late, writing took until the last byte was handed over, and the
+// token lay unread. The waits for a slot and for a connection are not in it: the
+// first was asked for, the second is the server's and the network's.
+func clientDelay(metric string, r *record.Request) int64 {
 	late, _ := span(r.Sched, r.Dispatch)
 	writing, _ := span(r.Conn, r.Sent)
-	return late + writing
+	if len(r.Retried) > 0 { // Conn is the last attempt's
+		writing = 0
+	}
+	unread := r.FirstDelay
+	if metric == E2E {
+		unread = r.LastDelay
+	}
+	return late + writing + unread
 }
 
 // eachGap calls gap for every event but the first, with the time since the

@@ -20,6 +20,13 @@ type Point struct {
 	// Concurrency instead.
 	OfferedRPS  float64 `json:"offered_rps,omitzero"`
 	Concurrency int     `json:"concurrency,omitzero"`
+	// Arrivals describes the load where a rate or a concurrency does not say it
+	// all, such as "gamma:0.5 20/s"; OfferedRPS is then the mean.
+	Arrivals string `json:"arrivals,omitempty"`
+	// SendSpreadMS is by how much the sent instants differ, in milliseconds, from
+	// what was planned: the greatest delay less the least. Of a burst it is the time
+	// within which all of it was sent.
+	SendSpreadMS float64 `json:"send_spread_ms,omitzero"`
 	// DurationS is the length of the measured window in seconds.
 	DurationS float64 `json:"duration_s"`
 
@@ -35,6 +42,10 @@ type Point struct {
 	OutputTokensPerS float64 `json:"output_tokens_per_s"`
 
 	Accounting record.Accounting `json:"accounting"`
+	// Backlog is nil in a closed loop, and where the window was cut too short.
+	Backlog *Backlog `json:"backlog,omitempty"`
+	// ServerRequests is what the simulator counts of the same requests.
+	ServerRequests *wire.Requests `json:"server_requests,omitempty"`
 	// FailureExamples holds the first error message of each kind of failure.
 	FailureExamples map[string]string `json:"failure_examples,omitempty"`
 	Health          Health            `json:"health,omitzero"`
@@ -63,6 +74,10 @@ type Point struct {
 	// TokensEstimated counts ok requests whose tokens had to be spread evenly
 	// over their events.
 	TokensEstimated int64 `json:"tokens_estimated,omitzero"`
+
+	// AmbiguousEvents counts events with tokens of ok requests whose instant may be
+	// a millisecond or more late, since they lay unread.
+	AmbiguousEvents int64 `json:"ambiguous_events,omitzero"`
 
 	SLO   []ObjectiveResult `json:"slo,omitempty"`
 	Notes []string          `json:"notes,omitempty"`

@@ -80,7 +80,7 @@ func TestJSONFormOfAPoint(t *testing.T) {
 		return names
 	}
 	bare := []string{
-		"accounting", "achieved_rps", "duration_s", "histograms", "metrics", "offered_rps", "output_tokens_per_s",
+		"accounting", "achieved_rps", "backlog", "duration_s", "histograms", "metrics", "offered_rps", "output_tokens_per_s",
 	}
 	if got := keys(); !slices.Equal(got, bare) {
 		t.Errorf("keys of a point of another server\n got %q\nwant %q", got, bare)

@@ -32,7 +32,7 @@ func (p *Point) MergeServer(model wire.Model, envelope time.Duration) {
 			p.Metrics[name] = ours
 		}
 	}
-	p.Steps = model.Steps
+	p.Steps, p.ServerRequests = model.Steps, &model.Requests
 	if lag := p.Metrics[Lag].Server; lag != nil {
 		envelopeMS := float64(envelope) / 1e6
 		p.Lateness = &Lateness{ServerLate: lag.P99 > envelopeMS, LagP99MS: lag.P99, LagEnvelopeMS: envelopeMS}

@@ -87,13 +87,13 @@ func TestEvaluate(t *testing.T) {
 }
 
 func TestEveryStatisticIsItsOwn(t *testing.T) {
-	c := summary.NewCollector()
+	c := summary.NewCollector(summary.Window{End: second(1)})
 	for i := range 200 {
 		r := request(0)
 		r.First = second(float64(i*i+1) / 1000)
 		c.Add(r)
 	}
-	p, err := c.Point(oneSecond(200))
+	p, err := c.Point(oneSecond(200).Conditions)
 	if err != nil {
 		t.Fatal(err)
 	}

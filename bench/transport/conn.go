@@ -32,8 +32,8 @@ var longAgo = time.Unix(1, 0)
 // ReadBody until it fails, by io.EOF at the body's end. It is for one goroutine.
 type Conn struct {
 	stream net.Conn // TLS where there is TLS
-	raw    net.Conn // the socket below
-	in     stampedReader
+	socket *socket  // below it
+	in     rereader
 	br     *bufio.Reader
 	now    func() int64
 	header fasthttp.ResponseHeader
@@ -47,48 +47,24 @@ type Conn struct {
 	idleSince int64
 }
 
-// Received says when bytes came, in nanoseconds of the pool's clock. They came
-// after NotBefore, when nothing of them was there yet, and no later than At.
-type Received struct {
-	NotBefore int64
-	// At is when the newest of them came: the kernel's stamp where there is one,
-	// else Read.
-	At int64
-	// Read is when the read that brought them returned.
-	Read int64
-	// Waited says that the reader was there before them. Where it was not, they
-	// may have lain unread for as long as Read − NotBefore.
-	Waited bool
+// rereader is a stream of which the last bytes can be read once more.
+type rereader struct {
+	stream net.Conn
+	unread []byte // to be read again first
 }
 
-// stampedReader notes when the bytes of each read came.
-type stampedReader struct {
-	stream net.Conn // TLS where there is TLS
-	raw    net.Conn // the socket below
-	now    func() int64
-	came   Received // the last read's
-	unread []byte   // to be read again first, as of the last read
-	noWait bool     // a read that would wait fails with errNotYet
-}
-
-func (r *stampedReader) Read(p []byte) (n int, err error) {
+func (r *rereader) Read(p []byte) (int, error) {
 	if len(r.unread) > 0 {
 		n := copy(p, r.unread)
 		r.unread = r.unread[n:]
 		return n, nil
 	}
-	if r.noWait {
-		n, err = r.readNow(p)
-	} else {
-		n, err = r.stream.Read(p)
-	}
-	at := r.now()
-	r.came = Received{NotBefore: r.came.At, At: at, Read: at, Waited: true}
-	return n, err
+	return r.stream.Read(p)
 }
 
-func newConn(stream, raw net.Conn, now func() int64) *Conn {
-	c := &Conn{stream: stream, raw: raw, now: now, in: stampedReader{stream: stream, raw: raw, now: now}}
+func newConn(stream net.Conn, socket *socket, now func() int64) *Conn {
+	socket.answers = true
+	c := &Conn{stream: stream, socket: socket, now: now, in: rereader{stream: stream}}
 	c.br = bufio.NewReaderSize(&c.in, readBuffer)
 	return c
 }
@@ -98,7 +74,7 @@ func (c *Conn) bind(ctx context.Context) {
 	c.ctx, c.served = ctx, c.sent
 	c.release = context.AfterFunc(ctx, func() {
 		// It fails only on a closed connection, which blocks nobody.
-		_ = c.raw.SetDeadline(longAgo)
+		_ = c.socket.SetDeadline(longAgo)
 	})
 }
 
@@ -116,8 +92,8 @@ func (c *Conn) Close() {
 		c.release()
 	}
 	c.broken = true
-	// The raw socket: a TLS farewell could block on a peer that does not read.
-	_ = c.raw.Close()
+	// The socket: a TLS farewell could block on a peer that does not read.
+	_ = c.socket.Close()
 }
 
 // Send writes a whole request, as AppendRequest makes it, and returns the
@@ -125,13 +101,15 @@ func (c *Conn) Close() {
 func (c *Conn) Send(request []byte) (sent int64, err error) {
 	c.sent = true
 	c.body = body{state: bodyUnread}
+	sent = c.now()
+	c.socket.lookout.empty = sent // nothing of the answer can have come
 	for len(request) > lastWrite {
 		if _, err := c.stream.Write(request[:lastWrite]); err != nil {
 			return 0, c.failed(fmt.Errorf("send request: %w", err))
 		}
 		request = request[lastWrite:]
+		sent = c.now()
 	}
-	sent = c.now()
 	if _, err := c.stream.Write(request); err != nil {
 		return sent, c.failed(fmt.Errorf("send request: %w", err))
 	}
@@ -165,7 +143,7 @@ func (c *Conn) ReadHeader() (h *fasthttp.ResponseHeader, at int64, err error) {
 // awaitLine waits for a whole line and returns when it had come.
 func (c *Conn) awaitLine() (at int64, err error) {
 	_, err = peekLine(c.br)
-	return c.in.came.At, err
+	return c.socket.came.At, err
 }
 
 // parseHeader reads one header block, in a larger buffer if it needs one.
@@ -200,7 +178,7 @@ func (c *Conn) ReadBody(buf []byte) (n int, came Received, err error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = c.failed(fmt.Errorf("read response body: %w", err))
 	}
-	return n, c.in.came, err
+	return n, c.socket.came, err
 }
 
 // failed rules out another request and names what is behind an error: the end of

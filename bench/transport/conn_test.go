@@ -47,10 +47,24 @@ func serve(t *testing.T, script func(c net.Conn, br *bufio.Reader)) *Pool {
 }
 
 func newPool(t *testing.T, cfg Config) *Pool {
-	cfg.Now = sleep.NewClock().Now
+	if cfg.Now == nil {
+		cfg.Now = sleep.NewClock().Now
+	}
 	p := New(cfg)
 	t.Cleanup(p.Close)
 	return p
+}
+
+// setClock gives a pool that has no connections yet a clock of the test's.
+func setClock(p *Pool, now func() int64) {
+	p.cfg.Now, p.stamps.now = now, now
+	p.cfg.Timestamps = TimestampsUser
+}
+
+// dialled is what a pool's counts say of its connections.
+func dialled(p *Pool) Stats {
+	s := p.Stats()
+	return Stats{Dials: s.Dials, Reuses: s.Reuses, Stale: s.Stale}
 }
 
 // awaitRequest reads one request; it is false once the client is gone.
@@ -94,7 +108,7 @@ func get(t *testing.T, p *Pool) *Conn {
 
 func send(t *testing.T, p *Pool, c *Conn) {
 	t.Helper()
-	if _, err := c.Send(p.Target().AppendRequest(nil, "GET", "/", nil, nil)); err != nil {
+	if _, err := c.Send(p.AppendRequest(nil, "GET", "/", nil, nil)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -192,7 +206,7 @@ func TestUntilClose(t *testing.T) {
 		}
 		p.Put(c)
 	}
-	if s := p.Stats(); s != (Stats{Dials: 2}) {
+	if s := dialled(p); s != (Stats{Dials: 2}) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -223,10 +237,10 @@ func TestInstants(t *testing.T) {
 		awaitRequest(br)
 	})
 	var now atomic.Int64
-	p.cfg.Now = now.Load
+	setClock(p, now.Load)
 	c := get(t, p)
 	now.Store(10)
-	sent, err := c.Send(p.Target().AppendRequest(nil, "GET", "/", nil, nil))
+	sent, err := c.Send(p.AppendRequest(nil, "GET", "/", nil, nil))
 	if sent != 10 || err != nil {
 		t.Fatalf("sent at %d, %v", sent, err)
 	}
@@ -270,7 +284,7 @@ func TestSendOfAnySize(t *testing.T) {
 		})
 		c := get(t, p)
 		body := []byte(strings.Repeat("x", size))
-		if _, err := c.Send(p.Target().AppendRequest(nil, "POST", "/", nil, body)); err != nil {
+		if _, err := c.Send(p.AppendRequest(nil, "POST", "/", nil, body)); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := readAll(c); err != nil {
@@ -354,7 +368,7 @@ func TestTLS(t *testing.T) {
 		}
 		p.Put(c)
 	}
-	if s := p.Stats(); s != (Stats{Dials: 1, Reuses: 2}) {
+	if s := dialled(p); s != (Stats{Dials: 1, Reuses: 2}) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -398,7 +412,11 @@ func TestSentIsJustBeforeTheLastWrite(t *testing.T) {
 		var now atomic.Int64
 		now.Store(100)
 		s := &slowWire{now: &now}
-		sent, err := newConn(s, s, now.Load).Send(make([]byte, size))
+		socket, err := newSocket(s, &stamps{now: now.Load}, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent, err := newConn(s, socket, now.Load).Send(make([]byte, size))
 		if want := int64(100 + 10*(len(s.written)-1)); err != nil || sent != want || now.Load() != want+10 {
 			t.Errorf("%d bytes in writes of %v: sent at %d, want %d; %v", size, s.written, sent, want, err)
 		}

@@ -3,19 +3,10 @@ package transport
 import (
 	"errors"
 	"io"
-	"os"
-	"time"
 )
 
 // maxTail bounds what is read of a body that its caller had enough of.
 const maxTail = 64 << 10
-
-// soon bounds a read that should not wait: something is there, but perhaps only
-// part of a TLS record, or the platform cannot tell.
-const soon = time.Millisecond
-
-// errNotYet is the error of a read that would have to wait.
-var errNotYet = errors.New("nothing has come yet")
 
 // readiness of an idle connection for another request.
 type readiness int
@@ -41,8 +32,8 @@ func (c *Conn) reusable() bool {
 // readiness takes what has come of the last body's end, without waiting for more
 // of it, and says whether the connection can serve another request.
 func (c *Conn) readiness() readiness {
-	c.in.noWait = true
-	defer func() { c.in.noWait = false }()
+	c.socket.noWait = true
+	defer func() { c.socket.noWait = false }()
 	var scratch [4 << 10]byte
 	for taken := 0; c.body.state != bodyDone && c.body.state != bodyUnread; {
 		n, err := c.body.read(c.br, scratch[:])
@@ -61,22 +52,4 @@ func (c *Conn) readiness() readiness {
 		return ready
 	}
 	return unusable
-}
-
-// readNow is Read for a caller that does not want to wait.
-func (r *stampedReader) readNow(p []byte) (int, error) {
-	if !mayRead(r.raw) {
-		return 0, errNotYet
-	}
-	if err := r.raw.SetReadDeadline(time.Now().Add(soon)); err != nil {
-		return 0, err
-	}
-	n, err := r.stream.Read(p)
-	if resetErr := r.raw.SetReadDeadline(time.Time{}); resetErr != nil {
-		return n, resetErr
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = errNotYet
-	}
-	return n, err
 }

@@ -3,9 +3,10 @@ package transport
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net"
+	"net/url"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -18,11 +19,18 @@ type Config struct {
 	Target Target
 	// Now is the clock of every instant: nanoseconds, monotonic.
 	Now func() int64
-	// ConnectTimeout bounds dialling, name look-up and TLS handshake together;
-	// 0 leaves it to the caller's context and the system.
+	// ConnectTimeout bounds name look-up, connecting, the proxy's part and TLS
+	// handshakes together; 0 leaves it to the caller's context and the system.
 	ConnectTimeout time.Duration
-	// TLS is used for https; nil verifies the server against the system's roots.
+	// TLS is used for https, the target's and the proxy's; nil verifies the server
+	// against the system's roots. Its ServerName is the target's alone.
 	TLS *tls.Config
+	// Proxy is an HTTP proxy's URL, as ParseProxy reads it; a bad one fails each
+	// dial. nil is no proxy, whatever the environment's variables say.
+	Proxy *url.URL
+	// Timestamps says whose word it is when bytes came. Where the kernel can't
+	// give its own, TimestampsKernel fails each dial.
+	Timestamps Timestamps
 }
 
 // Stats counts what a Pool did.
@@ -30,12 +38,23 @@ type Stats struct {
 	Dials  int64 // connections opened
 	Reuses int64 // requests given a connection that had served one before
 	Stale  int64 // idle connections found closed, or unusable, and thrown away
+	// Reads that brought something of an answer, by whose word Received.At is: the
+	// kernel's, or our own.
+	KernelStamps, UserStamps int64
+	// ClockSteps counts how often the time of day was found to have been set, which
+	// leaves the kernel's stamps of that moment out of account.
+	ClockSteps int64
 }
 
 // Pool hands out connections to one target. It is safe for concurrent use.
 type Pool struct {
-	cfg    Config
-	dialer net.Dialer
+	cfg      Config
+	dialer   net.Dialer
+	proxy    *proxy // nil if there is none
+	proxyErr error  // what is wrong with Config.Proxy
+	stamps   stamps
+	// enableStamps makes the kernel stamp what a socket receives.
+	enableStamps func(syscall.RawConn) error
 
 	mu     sync.Mutex
 	idle   []*Conn // the last used is at the end
@@ -45,18 +64,17 @@ type Pool struct {
 
 // New returns an empty Pool.
 func New(cfg Config) *Pool {
-	if cfg.Target.TLS {
-		if cfg.TLS == nil {
-			cfg.TLS = &tls.Config{}
-		}
-		cfg.TLS = cfg.TLS.Clone()
-		cfg.TLS.NextProtos = []string{"http/1.1"}
-		if cfg.TLS.ServerName == "" {
-			// The address always splits: ParseTarget joined it, or dialling fails.
-			cfg.TLS.ServerName, _, _ = net.SplitHostPort(cfg.Target.Address)
-		}
+	p := &Pool{cfg: cfg, enableStamps: enableStamps}
+	p.stamps.now, p.stamps.wall = cfg.Now, wallClock
+	if cfg.Proxy != nil {
+		p.proxy, p.proxyErr = newProxy(cfg.Proxy, cfg.TLS)
 	}
-	return &Pool{cfg: cfg}
+	if cfg.Target.TLS {
+		// The address always splits: ParseTarget joined it, or dialling fails.
+		host, _, _ := net.SplitHostPort(cfg.Target.Address)
+		p.cfg.TLS = clientTLS(cfg.TLS, withoutZone(host))
+	}
+	return p
 }
 
 // Target returns where the pool's connections lead.
@@ -66,7 +84,20 @@ func (p *Pool) Target() Target { return p.cfg.Target }
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.stats
+	stats := p.stats
+	p.stamps.addTo(&stats)
+	return stats
+}
+
+// AppendRequest appends a whole request to dst, ready for Conn.Send on a
+// connection of this pool: Target.AppendRequest, in the form a proxy wants where
+// there is one.
+func (p *Pool) AppendRequest(dst []byte, method, path string, headers []Header, body []byte) []byte {
+	t := p.cfg.Target
+	if p.proxy == nil || t.TLS { // through a tunnel the target is spoken to as ever
+		return t.AppendRequest(dst, method, path, headers, body)
+	}
+	return t.appendRequest(dst, method, "http://"+t.Host+path, p.proxy.auth, headers, body)
 }
 
 // Get returns the idle connection used last that is still good, or dials. The
@@ -163,29 +194,4 @@ func (p *Pool) Close() {
 		c.Close()
 	}
 	p.idle = nil
-}
-
-func (p *Pool) dial(ctx context.Context) (*Conn, error) {
-	p.mu.Lock()
-	p.stats.Dials++
-	p.mu.Unlock()
-	if p.cfg.ConnectTimeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, p.cfg.ConnectTimeout)
-		defer cancel()
-	}
-	raw, err := p.dialer.DialContext(ctx, "tcp", p.cfg.Target.Address)
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", p.cfg.Target.Address, err)
-	}
-	stream := raw
-	if p.cfg.Target.TLS {
-		secure := tls.Client(raw, p.cfg.TLS)
-		if err := secure.HandshakeContext(ctx); err != nil {
-			_ = raw.Close() // the handshake's error says more
-			return nil, fmt.Errorf("TLS handshake with %s: %w", p.cfg.Target.Address, err)
-		}
-		stream = secure
-	}
-	return newConn(stream, raw, p.cfg.Now), nil
 }

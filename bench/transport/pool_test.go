@@ -21,7 +21,7 @@ func TestReuse(t *testing.T) {
 		}
 		p.Put(c)
 	}
-	if s := p.Stats(); s != (Stats{Dials: 1, Reuses: 2}) {
+	if s := dialled(p); s != (Stats{Dials: 1, Reuses: 2}) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -68,7 +68,7 @@ func TestStaleIsNotReused(t *testing.T) {
 			}
 			close(parted)
 			close(part)
-			if s := p.Stats(); s != (Stats{Dials: 2, Stale: 1}) {
+			if s := dialled(p); s != (Stats{Dials: 2, Stale: 1}) {
 				t.Errorf("%+v", s)
 			}
 		})
@@ -91,7 +91,7 @@ func TestTailOfABody(t *testing.T) {
 		}
 	})
 	var now atomic.Int64
-	p.cfg.Now = now.Load
+	setClock(p, now.Load)
 	c := get(t, p)
 	send(t, p, c)
 	if _, _, err := c.ReadHeader(); err != nil {
@@ -121,7 +121,7 @@ func TestTailOfABody(t *testing.T) {
 func TestTailThatNeverComes(t *testing.T) {
 	p := serve(t, answers("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"))
 	var now atomic.Int64
-	p.cfg.Now = now.Load
+	setClock(p, now.Load)
 	c := get(t, p)
 	send(t, p, c)
 	if _, _, err := c.ReadHeader(); err != nil {
@@ -133,7 +133,7 @@ func TestTailThatNeverComes(t *testing.T) {
 	p.Put(c)
 	now.Store(int64(tailGrace))
 	get(t, p)
-	if s := p.Stats(); s != (Stats{Dials: 2, Stale: 1}) || len(p.idle) != 0 {
+	if s := dialled(p); s != (Stats{Dials: 2, Stale: 1}) || len(p.idle) != 0 {
 		t.Errorf("%+v, %d idle", s, len(p.idle))
 	}
 }
@@ -157,7 +157,7 @@ func TestClose(t *testing.T) {
 	p.Close()
 	p.Put(busy)
 	for _, c := range []*Conn{idle, busy} {
-		if _, err := c.raw.Write([]byte("x")); err == nil {
+		if _, err := c.socket.Write([]byte("x")); err == nil {
 			t.Error("a connection outlives its pool")
 		}
 	}

@@ -37,7 +37,7 @@ func ParseTarget(raw string) (Target, error) {
 	bad := func(what string) (Target, error) {
 		return Target{}, fmt.Errorf("bad URL %q: %s; want something like http://localhost:8080/v1", raw, what)
 	}
-	port := u.Port()
+	port, portOK := portOf(u)
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return bad("the scheme is neither http nor https")
@@ -47,38 +47,69 @@ func ParseTarget(raw string) (Target, error) {
 		return bad("a user name or password in it is not supported")
 	case u.RawQuery != "" || u.Fragment != "":
 		return bad("a query or fragment in it would be lost")
-	case port == "" && u.Scheme == "http":
-		port = "80"
-	case port == "":
-		port = "443"
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+	case !portOK:
 		return bad("the port is not between 1 and 65535")
+	}
+	host := u.Host
+	if zone := strings.Index(host, "%"); zone >= 0 {
+		host = host[:zone] + host[strings.LastIndex(host, "]"):]
 	}
 	return Target{
 		Address:  net.JoinHostPort(u.Hostname(), port),
-		Host:     u.Host,
+		Host:     host,
 		TLS:      u.Scheme == "https",
 		BasePath: strings.TrimRight(u.EscapedPath(), "/"),
 	}, nil
 }
 
+// portOf returns the port of an http or https URL, its scheme's if it has none.
+func portOf(u *url.URL) (port string, ok bool) {
+	switch {
+	case u.Port() != "":
+		n, err := strconv.ParseUint(u.Port(), 10, 16)
+		return u.Port(), err == nil && n > 0
+	case u.Scheme == "https":
+		return "443", true
+	}
+	return "80", true
+}
+
+// withoutZone returns a host without the zone of an IPv6 address, which means
+// something on this machine only.
+func withoutZone(host string) string {
+	host, _, _ = strings.Cut(host, "%")
+	return host
+}
+
 // Header is one request header.
 type Header struct{ Name, Value string }
 
-// AppendRequest appends a whole request to dst, ready for Conn.Send. path is the
-// full path, BasePath included. A body that is not empty goes as JSON.
+// userAgent is what requests say they come from.
+const userAgent = "llmsim-bench"
+
+// AppendRequest appends a whole request to dst, as the target itself wants it.
+// path is the full path, BasePath included. A body that is not empty goes as
+// JSON. Pool.AppendRequest minds a proxy too.
 func (t Target) AppendRequest(dst []byte, method, path string, headers []Header, body []byte) []byte {
+	return t.appendRequest(dst, method, path, "", headers, body)
+}
+
+// appendRequest takes the request target as it is sent, and the value of
+// Proxy-Authorization, which is left out if empty.
+func (t Target) appendRequest(dst []byte, method, uri, proxyAuth string, headers []Header, body []byte) []byte {
 	var h fasthttp.RequestHeader
 	h.DisableNormalizing()
 	h.SetMethod(method)
-	h.SetRequestURI(path)
+	h.SetRequestURI(uri)
 	h.SetHost(t.Host)
-	h.SetUserAgent("llmsim-bench")
+	h.SetUserAgent(userAgent)
 	h.Set("Accept-Encoding", "identity")
 	if len(body) > 0 {
 		h.SetContentType("application/json")
 		h.SetContentLength(len(body))
+	}
+	if proxyAuth != "" {
+		h.Set("Proxy-Authorization", proxyAuth)
 	}
 	for _, extra := range headers {
 		h.Set(extra.Name, extra.Value)

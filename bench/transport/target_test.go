@@ -15,6 +15,7 @@ func TestParseTarget(t *testing.T) {
 		"https://example.com":         {"example.com:443", "example.com", true, ""},
 		"http://[::1]:9/a%20b":        {"[::1]:9", "[::1]:9", false, "/a%20b"},
 		"https://[fe80::1]/v1":        {"[fe80::1]:443", "[fe80::1]", true, "/v1"},
+		"http://[fe80::1%25eth0]:9":   {"[fe80::1%eth0]:9", "[fe80::1]:9", false, ""},
 		"HTTP://127.0.0.1:65535/x//":  {"127.0.0.1:65535", "127.0.0.1:65535", false, "/x"},
 		"https://example.com:8443/v1": {"example.com:8443", "example.com:8443", true, "/v1"},
 	} {

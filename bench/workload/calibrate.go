@@ -138,7 +138,7 @@ func (p *prober) singleTokenWords(vocabulary []string, atOnce int) ([]string, er
 
 // verify asks for the count of a prompt as requests will carry it.
 func (p *prober) verify(c Calibration, seed uint64, promptTokens int) error {
-	s, err := NewSynthetic(seed, c, promptTokens, 1)
+	s, err := NewSynthetic(seed, c, Exactly(promptTokens, 1))
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (p *prober) verify(c Calibration, seed uint64, promptTokens int) error {
 	}
 	if n != promptTokens {
 		return fmt.Errorf("calibrate: the server counts %d tokens for a prompt that was made to have %d (%d words and %d tokens of the server's own); its counts are not constant or do not add up",
-			n, promptTokens, s.words, c.Overhead)
+			n, promptTokens, promptTokens-c.Overhead, c.Overhead)
 	}
 	return nil
 }

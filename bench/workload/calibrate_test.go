@@ -158,6 +158,10 @@ func TestCalibrateRefuses(t *testing.T) {
 			words := strings.Count(text, " ") + 1
 			return words + words/1000, nil
 		}, "counts 2050 tokens for a prompt that was made to have 2048"},
+		"the same beside a template": {2048, func(text string) (int, error) {
+			words := strings.Count(text, " ") + 1
+			return 9 + words + words/1000, nil
+		}, "made to have 2048 (2039 words and 9 tokens of the server's own)"},
 	} {
 		_, err := Calibrate(Vocabulary(), 1, c.tokens, 512, c.count)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

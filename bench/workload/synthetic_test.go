@@ -35,7 +35,7 @@ func TestPromptHasExactlyItsWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := Calibration{Vocabulary: Vocabulary(), Overhead: rapid.IntRange(0, 40).Draw(t, "overhead")}
 		tokens := c.Overhead + rapid.IntRange(1, 600).Draw(t, "words")
-		s, err := NewSynthetic(rapid.Uint64().Draw(t, "seed"), c, tokens, 8)
+		s, err := NewSynthetic(rapid.Uint64().Draw(t, "seed"), c, Exactly(tokens, 8))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestPromptHasExactlyItsWords(t *testing.T) {
 func TestPromptsShareNoPrefix(t *testing.T) {
 	starts := make(map[string]string)
 	for seed := range uint64(4) {
-		s, err := NewSynthetic(seed, Uncalibrated(), 16, 8)
+		s, err := NewSynthetic(seed, Uncalibrated(), Exactly(16, 8))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestPromptsShareNoPrefix(t *testing.T) {
 }
 
 func TestEveryWordIsUsed(t *testing.T) {
-	s, err := NewSynthetic(1, Uncalibrated(), 30_000, 8)
+	s, err := NewSynthetic(1, Uncalibrated(), Exactly(30_000, 8))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestEveryWordIsUsed(t *testing.T) {
 }
 
 func TestAppendPromptAllocatesNothing(t *testing.T) {
-	s, err := NewSynthetic(1, Uncalibrated(), 512, 8)
+	s, err := NewSynthetic(1, Uncalibrated(), Exactly(512, 8))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,14 +117,14 @@ func TestImpossibleWorkloadsAreRefused(t *testing.T) {
 		want           string
 	}{
 		"prompt within overhead": {Calibration{full, 9}, 9, 8, "so 10 is the least"},
-		"no prompt":              {Calibration{full, 0}, 0, 8, "so 1 is the least"},
+		"no prompt":              {Calibration{full, 0}, 0, 8, "prompts of 0 tokens are not possible, must be 1"},
 		"negative prompt":        {Calibration{full, 0}, -1, 8, "prompts of -1 tokens"},
-		"no output":              {Calibration{full, 0}, 8, 0, "0 output tokens"},
+		"no output":              {Calibration{full, 0}, 8, 0, "outputs of 0 tokens"},
 		"negative overhead":      {Calibration{full, -1}, 8, 8, "overhead of -1"},
 		"few words":              {Calibration{full[:127], 0}, 8, 8, "vocabulary of 127 words"},
 		"no words":               {Calibration{}, 8, 8, "vocabulary of 0 words"},
 	} {
-		_, err := NewSynthetic(1, c.cal, c.prompt, c.output)
+		_, err := NewSynthetic(1, c.cal, Exactly(c.prompt, c.output))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
@@ -140,7 +140,7 @@ func TestVocabularyIsTheCallers(t *testing.T) {
 }
 
 func BenchmarkAppendPrompt(b *testing.B) {
-	s, err := NewSynthetic(1, Uncalibrated(), 512, 8)
+	s, err := NewSynthetic(1, Uncalibrated(), Exactly(512, 8))
 	if err != nil {
 		b.Fatal(err)
 	}

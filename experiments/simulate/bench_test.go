@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"llmsim-bench/bench"
+	"llmsim-bench/bench/workload"
 	"llmsim-bench/simserver/config"
 )
 
@@ -14,7 +15,7 @@ func BenchmarkOneHour(b *testing.B) {
 	c := Config{
 		Model: config.Default().Models[0],
 		Workload: bench.Workload{
-			Loads: []bench.Load{{Rate: 10}}, Duration: time.Hour, PromptTokens: 512, OutputTokens: 64, Seed: 1,
+			Loads: []bench.Load{bench.AtRate(10)}, Duration: time.Hour, Shape: workload.Exactly(512, 64), Seed: 1,
 		},
 	}
 	for b.Loop() {

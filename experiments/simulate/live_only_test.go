@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"llmsim-bench/bench"
+	"llmsim-bench/bench/workload"
 	"llmsim-bench/simserver/config"
 )
 
@@ -26,7 +27,7 @@ func TestWhatOnlyALiveServerDoesIsRefused(t *testing.T) {
 			}
 			c.change(&m)
 			_, err := Run(Config{Model: m, Workload: bench.Workload{
-				Loads: []bench.Load{{Rate: 10}}, Duration: time.Second, PromptTokens: 16, OutputTokens: 2, Seed: 1,
+				Loads: []bench.Load{bench.AtRate(10)}, Duration: time.Second, Shape: workload.Exactly(16, 2), Seed: 1,
 			}})
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("error %v, want …%s", err, c.says)

@@ -21,8 +21,11 @@ type Replayed struct {
 	// Requests that ended, one a choice; of these, Aborted early.
 	Requests int `json:"requests"`
 	Aborted  int `json:"aborted"`
-	Tokens   int `json:"tokens"`
-	Steps    int `json:"steps"`
+	// AbortedTokens are the fewest and the most tokens that an aborted request had
+	// when it was taken out, by the replay.
+	AbortedTokens [2]int `json:"aborted_tokens,omitzero"`
+	Tokens        int    `json:"tokens"`
+	Steps         int    `json:"steps"`
 	// Preemptions of all requests.
 	Preemptions int `json:"preemptions"`
 	// Differences are those whose times, queue time or preemptions are not the live
@@ -116,6 +119,9 @@ func (c *comparison) Token(o *virtual.Outcome, _ int64) {
 // Ended implements virtual.Observer.
 func (c *comparison) Ended(o *virtual.Outcome) { c.got[o.ID].Outcome = *o }
 
+// Left implements virtual.Observer.
+func (c *comparison) Left(o *virtual.Outcome) { c.got[o.ID].Outcome = *o }
+
 // compare holds a request's replay against its live end.
 func (c *comparison) compare(id int64, live eventlog.End) {
 	c.result.Requests++
@@ -127,7 +133,7 @@ func (c *comparison) compare(id int64, live eventlog.End) {
 	}
 	due := got.due
 	if live.Aborted { // a last token may have been due that nobody got
-		c.result.Aborted++
+		c.countAborted(len(due))
 		due = due[:min(len(due), len(live.Due))]
 	}
 	switch queue := got.Admitted - got.Queued; {
@@ -140,6 +146,15 @@ func (c *comparison) compare(id int64, live eventlog.End) {
 		c.differ("request %d: live queue %d ns, %d cached tokens, %d preemptions; virtual %d, %d, %d",
 			id, live.QueueNS, live.Cached, live.Preemptions, queue, got.Cached, got.Preemptions)
 	}
+}
+
+// countAborted counts a request that was taken out with so many tokens.
+func (c *comparison) countAborted(tokens int) {
+	r := &c.result
+	if r.Aborted++; r.Aborted == 1 {
+		r.AbortedTokens = [2]int{tokens, tokens}
+	}
+	r.AbortedTokens = [2]int{min(r.AbortedTokens[0], tokens), max(r.AbortedTokens[1], tokens)}
 }
 
 // firstDifference is the index from which two lists differ, as they do.

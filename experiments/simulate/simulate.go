@@ -6,14 +6,17 @@
 package simulate
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"llmsim-bench/bench"
+	"llmsim-bench/bench/load"
 	"llmsim-bench/bench/record"
 	"llmsim-bench/bench/report"
 	"llmsim-bench/bench/summary"
+	"llmsim-bench/bench/workload"
 	"llmsim-bench/simserver"
 	"llmsim-bench/simserver/config"
 	"llmsim-bench/simserver/sched"
@@ -25,6 +28,11 @@ type Config struct {
 	bench.Workload
 	// Model must be one of engine config.EngineScheduler.
 	Model config.Model
+	// Leave makes clients leave after some tokens. In virtual time they can't leave
+	// after a time.
+	Leave load.Leave
+	// Delays are a machine's own; the zero value is none.
+	Delays Delays
 	// SLO is what every point should meet; nil: nothing.
 	SLO summary.SLO
 	// Trace, where given, takes every step as JSON Lines.
@@ -35,8 +43,11 @@ type Config struct {
 
 // Run simulates every load on an engine of its own, which starts empty.
 func Run(c Config) (*report.Result, error) {
-	if err := c.Check(); err != nil {
+	if err := errors.Join(c.Check(), c.Leave.Check(), c.Delays.Check()); err != nil {
 		return nil, err
+	}
+	if c.Leave.After > 0 {
+		return nil, fmt.Errorf("clients that leave after a time, %v, can't be simulated, only such that leave after a number of tokens", c.Leave.After)
 	}
 	if err := checkModel(&c.Model); err != nil {
 		return nil, err
@@ -53,7 +64,11 @@ func Run(c Config) (*report.Result, error) {
 		if i == 0 {
 			result.Configuration = resolved(&c, timeline)
 		}
-		p := &point{config: &c, index: i, timeline: timeline, nextID: firstID, records: summary.NewCollector()}
+		window := c.Window()
+		p := &point{
+			config: &c, index: i, timeline: timeline, nextID: firstID,
+			records: summary.NewCollector(summary.Window{Start: record.Instant(window.Warmup), End: record.Instant(window.End())}),
+		}
 		got, err := p.run()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Loads[i], err)
@@ -79,16 +94,15 @@ func checkModel(m *config.Model) error {
 // resolved is the configuration as it was carried out.
 func resolved(c *Config, t *simserver.Timeline) any {
 	return struct {
-		Loads        []bench.Load `json:"loads"`
-		DurationS    float64      `json:"duration_s"`
-		WarmupS      float64      `json:"warmup_s"`
-		PromptTokens int          `json:"prompt_tokens"`
-		OutputTokens int          `json:"output_tokens"`
-		SLO          summary.SLO  `json:"slo,omitempty"`
-		FrontEndMS   float64      `json:"front_end_ms"`
-		Scheduler    sched.Config `json:"scheduler"`
+		Loads      []bench.Load   `json:"loads"`
+		DurationS  float64        `json:"duration_s"`
+		WarmupS    float64        `json:"warmup_s"`
+		Requests   workload.Shape `json:"requests"`
+		SLO        summary.SLO    `json:"slo,omitempty"`
+		FrontEndMS float64        `json:"front_end_ms"`
+		Scheduler  sched.Config   `json:"scheduler"`
 	}{
-		c.Loads, c.Duration.Seconds(), c.Warmup.Seconds(), c.PromptTokens, c.OutputTokens, c.SLO,
+		c.Loads, c.Duration.Seconds(), c.Warmup.Seconds(), c.Shape, c.SLO,
 		t.FrontEnd.Seconds() * 1e3, t.Config,
 	}
 }
@@ -125,8 +139,7 @@ func (p *point) run() (summary.Point, error) {
 	}
 	load := p.config.Loads[p.index]
 	got, err := p.records.Point(summary.Conditions{
-		OfferedRPS: load.Rate, Concurrency: load.Concurrency,
-		Start: record.Instant(window.Warmup), End: record.Instant(window.End()), Accounting: p.counts,
+		OfferedRPS: p.config.OfferedRPS(load), Concurrency: load.Concurrency, Arrivals: load.Description(), Accounting: p.counts,
 	})
 	if err != nil {
 		return summary.Point{}, err
@@ -153,9 +166,19 @@ type observer struct {
 // Ended implements virtual.Observer.
 func (o *observer) Ended(out *virtual.Outcome) {
 	o.Collector.Ended(out)
+	o.count(out, record.OK, "")
+}
+
+// Left implements virtual.Observer.
+func (o *observer) Left(out *virtual.Outcome) {
+	o.Collector.Left(out)
+	o.count(out, record.Cancelled, record.LeftAfterTokens)
+}
+
+func (o *observer) count(out *virtual.Outcome, outcome, kind string) {
 	rec := record.New()
-	rec.ID, rec.Phase, rec.Outcome = out.ID, record.PhaseWarmup, record.OK
-	rec.End, rec.OutputTokens = record.Instant(out.Last), out.Tokens
+	rec.ID, rec.Phase, rec.Outcome, rec.Kind = out.ID, record.PhaseWarmup, outcome, kind
+	rec.Sched, rec.End, rec.OutputTokens = record.Instant(out.Arrival), record.Instant(out.Last), out.Tokens
 	rec.OutputTokensFrom = record.FromUsage
 	if out.Measured {
 		rec.Phase = record.PhaseMeasure

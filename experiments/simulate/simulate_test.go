@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"llmsim-bench/bench"
+	"llmsim-bench/bench/workload"
 	"llmsim-bench/simserver/config"
 )
 
@@ -26,8 +27,8 @@ func TestPointsHaveOwnRequestsAndEngines(t *testing.T) {
 	c := Config{
 		Model: baseModel(t),
 		Workload: bench.Workload{
-			Loads: []bench.Load{{Rate: 20}, {Rate: 20}}, Duration: 10 * time.Second, Warmup: time.Second,
-			PromptTokens: 512, OutputTokens: 16, Seed: 3,
+			Loads: []bench.Load{bench.AtRate(20), bench.AtRate(20)}, Duration: 10 * time.Second, Warmup: time.Second,
+			Shape: workload.Exactly(512, 16), Seed: 3,
 		},
 	}
 	r, err := Run(c)
@@ -54,7 +55,7 @@ func TestDistinctPromptsHitNoPrefixCache(t *testing.T) {
 	m := baseModel(t)
 	m.Scheduler.Options.Profile = "vllm-0.23"
 	r, err := Run(Config{Model: m, Workload: bench.Workload{
-		Loads: []bench.Load{{Rate: 50}}, Duration: 20 * time.Second, PromptTokens: 512, OutputTokens: 16, Seed: 1,
+		Loads: []bench.Load{bench.AtRate(50)}, Duration: 20 * time.Second, Shape: workload.Exactly(512, 16), Seed: 1,
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func TestAReplayNeedsTheSameModel(t *testing.T) {
 func TestTraceOfOneRequest(t *testing.T) {
 	var trace bytes.Buffer
 	_, err := Run(Config{Model: baseModel(t), Trace: &trace, Workload: bench.Workload{
-		Loads: []bench.Load{{Concurrency: 1}}, Duration: time.Millisecond, PromptTokens: 9000, OutputTokens: 2, Seed: 1,
+		Loads: []bench.Load{{Concurrency: 1}}, Duration: time.Millisecond, Shape: workload.Exactly(9000, 2), Seed: 1,
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ func (d *Duration) Clone() *Duration { return &Duration{h: d.h.Clone(), sum: d.s
 
 // Clone returns a copy that shares nothing with e.
 func (e *Exact) Clone() *Exact {
-	c := &Exact{counts: maps.Clone(e.counts), n: e.n, sum: e.sum}
+	c := &Exact{counts: maps.Clone(e.counts), n: e.n, sum: e.sum, digits: e.digits}
 	if e.folded != nil {
 		c.folded = e.folded.Clone()
 	}

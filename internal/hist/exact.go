@@ -17,17 +17,22 @@ const (
 
 // Exact keeps every distinct value with its count, so that simulated values are
 // reported to the nanosecond. Past 65,536 distinct values it folds them into an
-// HdrHistogram of five significant digits, so that its memory is bounded. It is
+// HdrHistogram, of five significant digits if not told otherwise, so that its memory is bounded. It is
 // not safe for concurrent use.
 type Exact struct {
 	counts map[int64]int64
 	n      int64
 	sum    float64
+	digits int
 	folded *hdrhistogram.Histogram
 }
 
-// NewExact returns an empty recorder.
-func NewExact() *Exact { return &Exact{counts: make(map[int64]int64)} }
+// NewExact returns an empty recorder that folds into five digits.
+func NewExact() *Exact { return NewExactTo(foldedDigits) }
+
+// NewExactTo returns an empty recorder that folds into so many significant
+// digits, 1 to 5. A digit more takes ten times the memory.
+func NewExactTo(digits int) *Exact { return &Exact{counts: make(map[int64]int64), digits: digits} }
 
 // Record adds n times the value ns.
 func (e *Exact) Record(ns, n int64) {
@@ -44,7 +49,7 @@ func (e *Exact) Record(ns, n int64) {
 }
 
 func (e *Exact) fold() {
-	e.folded = hdrhistogram.New(1, foldedMaxNS, foldedDigits)
+	e.folded = hdrhistogram.New(1, foldedMaxNS, e.digits)
 	for ns, n := range e.counts {
 		e.recordFolded(ns, n)
 	}
@@ -68,13 +73,24 @@ func (e *Exact) StatsIn(unit float64) Stats {
 	if e.n == 0 {
 		return Stats{}
 	}
+	return statsFrom(e.n, e.sum/float64(e.n), unit, e.quantiles())
+}
+
+// Quantile returns the nearest-rank quantile, 0 ≤ q ≤ 1; 0 for no values.
+func (e *Exact) Quantile(q float64) int64 {
+	if e.n == 0 {
+		return 0
+	}
+	return e.quantiles()(q)
+}
+
+// quantiles returns a function of the nearest-rank quantile of what there is.
+func (e *Exact) quantiles() func(q float64) int64 {
 	if e.folded != nil {
-		return statsFrom(e.n, e.sum/float64(e.n), unit, func(q float64) int64 {
-			return valueAt(e.folded, q)
-		})
+		return func(q float64) int64 { return valueAt(e.folded, q) }
 	}
 	values := slices.Sorted(maps.Keys(e.counts))
-	return statsFrom(e.n, e.sum/float64(e.n), unit, func(q float64) int64 {
+	return func(q float64) int64 {
 		want := rank(q, e.n)
 		var seen int64
 		for _, v := range values {
@@ -84,7 +100,7 @@ func (e *Exact) StatsIn(unit float64) Stats {
 			}
 		}
 		return values[len(values)-1]
-	})
+	}
 }
 
 // StatsOf summarises values exactly. It sorts them in place.

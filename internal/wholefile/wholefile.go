@@ -60,3 +60,16 @@ func (f *File) Discard() {
 	_ = f.Close() // nobody wants its bytes
 	_ = os.Remove(f.Name())
 }
+
+// Write replaces path by data.
+func Write(path string, data []byte) error {
+	f, err := Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Commit()
+}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package openai
+
+// splitStep is how many bytes lie between the splits that are tried.
+const splitStep = 1
