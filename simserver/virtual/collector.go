@@ -85,6 +85,22 @@ func (c *Collector) Ended(o *Outcome) {
 	}
 }
 
+// Left implements Observer. The times of the tokens that came are as real as any;
+// others it has none.
+func (c *Collector) Left(o *Outcome) {
+	if !o.Measured {
+		return
+	}
+	if c.requests.Aborted == nil {
+		c.requests.Aborted = make(map[string]int64)
+	}
+	c.requests.Aborted[AbortedByClient]++
+	c.outputTokens += int64(o.Tokens)
+}
+
+// AbortedByClient is what wire.Requests.Aborted calls clients that left.
+const AbortedByClient = "client_closed"
+
 // Summary returns what was collected.
 func (c *Collector) Summary() wire.Model {
 	c.flushGaps()

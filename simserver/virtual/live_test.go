@@ -118,6 +118,7 @@ func (w *watcher) Admitted(o *virtual.Outcome) {
 
 func (w *watcher) Token(o *virtual.Outcome, _ int64) { w.tokens[o.ID] = append(w.tokens[o.ID], o.Last) }
 func (w *watcher) Ended(o *virtual.Outcome)          { w.out[o.ID] = *o }
+func (w *watcher) Left(o *virtual.Outcome)           { w.out[o.ID] = *o }
 
 // A live run's effective log, replayed in virtual time, gives every request's
 // times to the nanosecond: with prefix hits, preemptions, clients that leave

@@ -19,6 +19,11 @@ type Request struct {
 	Arrival int64
 	// Measured says that the request counts in what is summed up.
 	Measured bool
+	// LeaveAfter, if above 0, is the number of tokens with which the client leaves,
+	// unless the answer has ended by then. The server notices LeaveDelay later and
+	// takes the request out.
+	LeaveAfter int
+	LeaveDelay time.Duration
 	sched.Request
 }
 
@@ -30,7 +35,8 @@ type Source interface {
 	// Pop returns that request. Its slices hold until the next call, as
 	// sched.Request asks.
 	Pop() Request
-	// Done tells that a request has ended with a token at this moment.
+	// Done tells that a request has ended for its client, with a token at this
+	// moment: it was the last one, or the client left.
 	Done(id, at int64)
 }
 
@@ -60,6 +66,9 @@ type Observer interface {
 	Token(o *Outcome, gap int64)
 	// Ended is called when a request has its last token.
 	Ended(o *Outcome)
+	// Left is called instead when a request was taken out before that, with the
+	// tokens that it had by then.
+	Left(o *Outcome)
 }
 
 // Run puts the source's requests through a loop until there are no more. Each
@@ -69,6 +78,9 @@ func Run(loop *engine.Loop, frontEnd time.Duration, source Source, o Observer) e
 	r := run{loop: loop, source: source, observer: o}
 	for {
 		action, at := loop.Next()
+		if r.leave(action, at) {
+			continue
+		}
 		arrival, more := source.Peek()
 		if more && (action == engine.Idle || arrival+int64(frontEnd) <= at) {
 			if err := r.add(arrival + int64(frontEnd)); err != nil {
@@ -110,7 +122,7 @@ func Replay(loop *engine.Loop, frontEnd time.Duration, events []Event, o Observe
 					return err
 				}
 			} else if id, alive := r.ids[e.ID]; alive {
-				r.loop.Abort(id)
+				r.abort(id)
 			}
 			events = events[1:]
 		}
@@ -140,6 +152,8 @@ type run struct {
 	source   Source
 	observer Observer
 	alive    []Outcome          // by slot of the request's ID
+	clients  []client           // the same
+	leaving  []departure        // by time
 	ids      map[int64]sched.ID // of a replay's sequences
 }
 
@@ -155,7 +169,9 @@ func (r *run) addRequest(q Request, at int64) error {
 	}
 	for id.Slot() >= len(r.alive) {
 		r.alive = append(r.alive, Outcome{})
+		r.clients = append(r.clients, client{})
 	}
+	r.clients[id.Slot()] = client{q.LeaveAfter, q.LeaveDelay}
 	r.alive[id.Slot()] = Outcome{ID: q.ID, Measured: q.Measured, Arrival: q.Arrival, Queued: at}
 	r.observer.Added(id, &r.alive[id.Slot()])
 	return nil
@@ -186,9 +202,15 @@ func (r *run) complete() {
 		o.Tokens++
 		o.Last = t.End
 		r.observer.Token(o, gap)
-		if out.Finish != sched.Unfinished {
+		switch c := &r.clients[out.ID.Slot()]; {
+		case out.Finish != sched.Unfinished:
 			o.Finish = out.Finish
 			r.observer.Ended(o)
+			if !c.gone(o) {
+				r.source.Done(o.ID, t.End)
+			}
+		case c.leaveAfter > 0 && o.Tokens == c.leaveAfter:
+			r.depart(out.ID, t.End+int64(c.leaveDelay))
 			r.source.Done(o.ID, t.End)
 		}
 	}
