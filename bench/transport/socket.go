@@ -33,6 +33,7 @@ type socket struct {
 	net.Conn
 	stamps  *stamps
 	came    Received // of the last read that brought bytes, or the end
+	placed  int64    // the stamp by which came.At is, if it was the kernel's word
 	noWait  bool     // a read that would wait fails with errNotYet
 	answers bool     // what comes are answers, whose stamps are counted
 
@@ -88,9 +89,19 @@ func (k *socket) Read(p []byte) (n int, err error) {
 		n, err = k.readPlain(p)
 	}
 	if n > 0 || errors.Is(err, io.EOF) {
+		before := k.came
 		notBefore := k.lookout.something(n == len(p))
 		var kernel bool
 		k.came, kernel = k.stamps.place(k.stamp, notBefore, k.lookout.waited)
+		if kernel {
+			// Two readings of the clocks place one stamp some nanoseconds apart. Bytes of
+			// one stamp came together, and none came before those ahead of them.
+			k.came.At = max(k.came.At, before.At)
+			if k.stamp == k.placed {
+				k.came.At = before.At
+			}
+			k.placed = k.stamp
+		}
 		if k.answers && n > 0 {
 			k.stamps.count(kernel)
 		}

@@ -194,6 +194,34 @@ func TestReaderThatWasAway(t *testing.T) {
 	})
 }
 
+// One segment read in small pieces came at one moment, although each reading of
+// the clocks places its stamp a little elsewhere.
+func TestPiecesOfASegmentCameTogether(t *testing.T) {
+	s := newTimedServer(t, "127.0.0.1:0", false)
+	_, c := s.connected(t, TimestampsKernel)
+	for range 50 {
+		s.order <- 1
+		wrote := <-s.done
+		until(t, "the bytes", func() bool { return unreadBytes(t, c) == wrote.bytes })
+		var first Received
+		buf := make([]byte, 2)
+		for left := wrote.bytes; left > 0; {
+			n, err := c.socket.Read(buf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			came := c.socket.came
+			if left == wrote.bytes {
+				first = came
+			}
+			if came.At != first.At || came.NotBefore > came.At || came.At > came.Read {
+				t.Fatalf("%d bytes left: %+v, the first piece: %+v", left, came, first)
+			}
+			left -= int64(n)
+		}
+	}
+}
+
 func TestReaderThatWaits(t *testing.T) {
 	everyWire(t, func(t *testing.T, address string, secure bool) {
 		for _, mode := range []Timestamps{TimestampsKernel, TimestampsUser} {
