@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -214,13 +215,14 @@ func TestAnswerFillsTheRecord(t *testing.T) {
 
 func TestStreamCutAnywhere(t *testing.T) {
 	raw := streamHead + events(token("a"), token("b"), "[DONE]") + lastChunk
-	cut := 0
+	var at atomic.Int64
 	s := play(t, func(c *net.TCPConn, _ *http.Request) bool {
-		io.WriteString(c, raw[:cut])
-		io.WriteString(c, raw[cut:])
+		io.WriteString(c, raw[:at.Load()])
+		io.WriteString(c, raw[at.Load():])
 		return true
 	})
-	for cut = range raw {
+	for cut := range raw {
+		at.Store(int64(cut))
 		if rec := sendOne(t.Context(), s); rec.Outcome != record.OK || rec.OutputTokens != 2 {
 			t.Fatalf("cut at %d: %+v", cut, rec)
 		}
@@ -332,8 +334,9 @@ func TestRateLimited(t *testing.T) {
 
 func TestRequest(t *testing.T) {
 	var got *http.Request
+	requests := make(chan *http.Request, 1)
 	s := play(t, func(c *net.TCPConn, r *http.Request) bool {
-		got = r
+		requests <- r
 		io.WriteString(c, whole("400 Bad Request", "text/plain", "no"))
 		return true
 	})
@@ -345,6 +348,7 @@ func TestRequest(t *testing.T) {
 		return m
 	}
 	sendOne(t.Context(), s)
+	got = <-requests
 	for _, name := range []string{"Authorization", wire.HeaderPhase, wire.HeaderTiming} {
 		if v, sent := got.Header[http.CanonicalHeaderKey(name)]; sent {
 			t.Errorf("%s: %s is sent unasked", name, v)
@@ -364,6 +368,7 @@ func TestRequest(t *testing.T) {
 	s.Prepare(&job)
 	job.Prompt = []byte("too late")
 	s.Send(t.Context(), &job, record.New())
+	got = <-requests
 	if got.Header.Get("Authorization") != "Bearer key" || got.Header.Get(wire.HeaderPhase) != "run-1/warmup" ||
 		got.Header.Get(wire.HeaderTiming) != "1" {
 		t.Errorf("%v", got.Header)
