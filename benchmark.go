@@ -144,8 +144,8 @@ func verdict(result *report.Result, maxFailures int64) error {
 		return cli.Exit("the client was the limit: don't trust these numbers", exitLimited)
 	case maxFailures >= 0 && failed > maxFailures:
 		return cli.Exit(fmt.Sprintf("%d requests failed, --%s allows %d", failed, flagMaxFailures, maxFailures), exitFailures)
-	case maxFailures < 0 && failed > 0 && ok == 0:
-		return cli.Exit("every request failed", exitFailures)
+	case maxFailures < 0 && failed > (ok+failed)/10:
+		return cli.Exit(fmt.Sprintf("%d of %d requests failed, more than a tenth; --%s says how many may", failed, ok+failed, flagMaxFailures), exitFailures)
 	case missed:
 		return cli.Exit("an objective was missed", exitSLO)
 	}

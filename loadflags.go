@@ -98,7 +98,7 @@ func loadFlags() []cli.Flag {
 		&cli.IntFlag{Name: flagRetries, Usage: "make a request that got 429, 5xx or no connection again, up to `N` times, after its Retry-After"},
 		&cli.StringFlag{Name: flagTimestamps, Value: transport.TimestampsAuto.String(), Usage: "when bytes came: by the `CLOCK` of kernel or user, or auto: the kernel's where it has one"},
 		&cli.BoolFlag{Name: flagIgnoreEOS, Usage: "ask for exactly --output-tokens (ignore_eos); servers known to take it get it anyway"},
-		&cli.Int64Flag{Name: flagMaxFailures, Value: -1, DefaultText: "all of them", Usage: "failed requests above this `N` give exit code 3"},
+		&cli.Int64Flag{Name: flagMaxFailures, Value: -1, DefaultText: "a tenth of them", Usage: "failed requests above this `N` give exit code 3"},
 		&cli.StringFlag{Name: flagRecords, Usage: "write a record a request to this JSON Lines `FILE`"},
 		&cli.BoolFlag{Name: flagRecordText, Usage: "keep the answers' texts in --records"},
 	)

@@ -29,7 +29,7 @@ const exitCodesHelp = `EXIT CODES:
    0  fine
    1  usage or internal error, stopped early, or nothing measured
    2  an objective of --slo was missed
-   3  more requests failed than --max-failures allows (default: all of them)
+   3  more requests failed than --max-failures allows (default: a tenth)
    4  the client was the limit: don't trust these numbers`
 
 func main() {

@@ -107,6 +107,9 @@ func oneLoad(c *cli.Context, kind string) (bench.Workload, error) {
 		return bench.Workload{}, err
 	}
 	w, err := workloadOf(c, []bench.Load{l})
+	if l.Trace != nil {
+		w.Shape = workload.Shape{} // the trace says what requests look like
+	}
 	if length := l.Arrivals.Length(); length > 0 {
 		if !c.IsSet(flagWarmup) {
 			w.Warmup = 0

@@ -150,12 +150,11 @@ func (w *Workload) checkLoad(l *Load) error {
 
 // longest returns the most tokens of a prompt and of an answer.
 func (w *Workload) longest() (prompt, output int) {
+	prompt, output = w.Shape.Prompt.Max, w.Shape.Output.Max // 0 where every load has a trace
 	for i := range w.Loads {
-		p, o := w.Shape.Prompt.Max, w.Shape.Output.Max
 		if trace := w.Loads[i].Trace; trace != nil {
-			p, o = trace.Prompts().Max, trace.Outputs().Max
+			prompt, output = max(prompt, trace.Prompts().Max), max(output, trace.Outputs().Max)
 		}
-		prompt, output = max(prompt, p), max(output, o)
 	}
 	return prompt, output
 }
