@@ -21,6 +21,8 @@ const (
 	EngineFixedRate = "fixed_rate"
 	EngineScheduler = "scheduler"
 	TokenizerRegex  = "regex"
+	TokenizerCL100K = "cl100k"
+	TokenizerO200K  = "o200k"
 )
 
 // Config is a whole models.yml.

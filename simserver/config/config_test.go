@@ -76,6 +76,15 @@ models:
 	}})
 }
 
+func TestEveryTokenizer(t *testing.T) {
+	for _, name := range []string{TokenizerRegex, TokenizerCL100K, TokenizerO200K} {
+		got, err := Parse("m.yml", []byte("models: [{name: m, context_length: 1, tokenizer: "+name+", engine: instant}]"))
+		if err != nil || got.Models[0].Tokenizer != name {
+			t.Errorf("%s: got %s, %v", name, dump(got), err)
+		}
+	}
+}
+
 func TestReplicasAndTimeScale(t *testing.T) {
 	got, err := Parse("models.yml", []byte(`
 time_scale: 0.5

@@ -120,7 +120,7 @@ func TestErrors(t *testing.T) {
 			"misspelt engine", replaced("fixed_rate", "fixed-rate"),
 			`m.yml:5: models[0].engine: "fixed-rate" is not known, must be instant, fixed_rate or scheduler, did you mean fixed_rate?`,
 		},
-		{"unknown tokenizer", replaced("regex", "o200k"), `m.yml:4: models[0].tokenizer: "o200k" is not known, must be regex`},
+		{"unknown tokenizer", replaced("regex", "gpt2"), `m.yml:4: models[0].tokenizer: "gpt2" is not known, must be regex, cl100k or o200k`},
 
 		// Numbers.
 		{"negative", replaced("itl_ms: 4", "itl_ms: -4"), "m.yml:9: models[0].latency.itl_ms: -4 is not possible, must be 0 or more"},

@@ -28,7 +28,7 @@ const (
 func Parse(name string, data []byte) (*Config, error) {
 	r := &reader{file: name}
 	c := &Config{TimeScale: 1}
-	if root := r.document(data); root != nil {
+	if root := r.document(data, "a list called models"); root != nil {
 		c.read(r, root)
 	}
 	if err := r.err(); err != nil {
@@ -89,7 +89,7 @@ func readModel(r *reader, node *yaml.Node, path string, hardware map[string]Hard
 		Where:         r.where(node.Line, path),
 		Name:          readName(s),
 		ContextLength: s.integer("context_length", 1, maxContextLength),
-		Tokenizer:     s.oneOf("tokenizer", []string{TokenizerRegex}),
+		Tokenizer:     s.oneOf("tokenizer", []string{TokenizerRegex, TokenizerCL100K, TokenizerO200K}),
 		Engine:        s.oneOf("engine", engineNames()),
 	}
 	if s.has("template_overhead") {

@@ -54,13 +54,14 @@ func (r *reader) err() error {
 	return errors.Join(errs...)
 }
 
-// document returns the root of the file's only document; nil: reported.
-func (r *reader) document(data []byte) *yaml.Node {
+// document returns the root of the file's only document; nil: reported. A file
+// must have what is wanted.
+func (r *reader) document(data []byte, want string) *yaml.Node {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var first, second yaml.Node
 	switch err := decoder.Decode(&first); {
 	case errors.Is(err, io.EOF):
-		r.report(1, "", "the file is empty, must have a list called models")
+		r.report(1, "", "the file is empty, must have %s", want)
 		return nil
 	case err != nil:
 		r.reportSyntax(err)

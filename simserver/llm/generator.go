@@ -21,6 +21,12 @@ type Options struct {
 	// DefaultOutputTokens is the length of an answer whose request gives none;
 	// 0 means the constant of that name.
 	DefaultOutputTokens int
+	// Tokenizer splits prompts and answers; nil: the regex tokenizer.
+	Tokenizer Tokenizer
+	// Model is what scripted responses call the model.
+	Model string
+	// Responses holds what to answer; nil or empty: filler.
+	Responses *ResponseBook
 }
 
 // Message is one message of a chat.
@@ -31,29 +37,48 @@ type Request struct {
 	Messages []Message
 	// MaxTokens is how many tokens to answer with; 0: not given.
 	MaxTokens int
-	// MinTokens is how many tokens to answer with at least; it matters where
-	// MaxTokens is not given.
+	// MinTokens is how many tokens to answer with at least, at most MaxTokens where
+	// that is given.
 	MinTokens int
-	// Seed, where given, takes the place of the generator's.
+	// IgnoreEOS asks for an answer of MaxTokens tokens whatever it says. Filler is
+	// that long already.
+	IgnoreEOS bool
+	// Seed, where given, takes the place of the generator's and of the responses'.
 	Seed *int64
 }
 
-// Generator answers requests with filler. It is safe for concurrent use.
-type Generator struct{ options Options }
+// Generator answers requests, from responses if there are some, else with filler.
+// It is safe for concurrent use.
+type Generator struct {
+	options Options
+	filler  *vocabulary
+}
 
 // NewGenerator returns a generator.
 func NewGenerator(o Options) *Generator {
 	if o.DefaultOutputTokens == 0 {
 		o.DefaultOutputTokens = DefaultOutputTokens
 	}
-	return &Generator{options: o}
+	if o.Tokenizer == nil {
+		o.Tokenizer = regexTokenizer{}
+	}
+	return &Generator{options: o, filler: newVocabulary(o.Tokenizer)}
 }
 
-// Generate plans the answer to r: exactly MaxTokens tokens that end for
-// "length", or, where it is not given, the default number of tokens (fewer
-// where the context has less room, MinTokens where that is more) that end with
-// "stop". A request that the context cannot hold is a *ContextError, known
-// before any answer is made.
+// Generate plans the answer to r.
+//
+// With responses it is what the first matching entry says to the last user message,
+// at most MaxTokens tokens of it, or as many as the context has room for: past them
+// it ends for "length". Where it has fewer than MinTokens tokens, filler is added to
+// the content; with IgnoreEOS, up to MaxTokens. An entry that says that the request
+// fails makes a *ScriptedError.
+//
+// Without, the answer is filler: exactly MaxTokens tokens that end for "length", or,
+// where it is not given, the default number of tokens (fewer where the context has
+// less room, MinTokens where that is more) that end with "stop".
+//
+// A request that the context cannot hold is a *ContextError, known before any
+// answer is made.
 func (g *Generator) Generate(r Request) (*plan.Plan, error) {
 	if r.MaxTokens < 0 {
 		return nil, fmt.Errorf("max tokens is %d, must be 1 or more, or 0 for the default", r.MaxTokens)
@@ -66,23 +91,34 @@ func (g *Generator) Generate(r Request) (*plan.Plan, error) {
 			PromptTokens: len(prompt), MaxTokens: asked, ContextLength: g.options.ContextLength,
 		}
 	}
-	length, reason, allowed := r.MaxTokens, "length", r.MaxTokens
+	p := &plan.Plan{Prompt: prompt, MaxTokens: r.MaxTokens}
+	if r.MaxTokens == 0 {
+		p.MaxTokens = room
+	}
+	if responses := g.options.Responses.Get(); responses != nil {
+		if err := responses.answer(p, g, r); err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+	p.Choices = []plan.Choice{g.fillerChoice(r, prompt, room)}
+	return p, nil
+}
+
+// fillerChoice is the answer without responses.
+func (g *Generator) fillerChoice(r Request, prompt []plan.TokenID, room int) plan.Choice {
+	length, reason := r.MaxTokens, "length"
 	if length == 0 {
-		allowed = room
 		length, reason = max(min(g.options.DefaultOutputTokens, room), r.MinTokens), "stop"
 	}
 	seed := g.options.Seed
 	if r.Seed != nil {
 		seed = *r.Seed
 	}
-	return &plan.Plan{
-		Prompt:    prompt,
-		MaxTokens: allowed,
-		Choices: []plan.Choice{{
-			Tokens:       filler(uint64(seed), prompt, length),
-			FinishReason: reason,
-		}},
-	}, nil
+	return plan.Choice{
+		Tokens:       g.filler.text(uint64(seed), promptHash(prompt), g.filler.opening, length),
+		FinishReason: reason,
+	}
 }
 
 // promptIDs returns the ids of the messages' tokens in order: each message's
@@ -97,7 +133,7 @@ func (g *Generator) promptIDs(messages []Message) []plan.TokenID {
 	ids := make([]plan.TokenID, 0, size)
 	for _, m := range messages {
 		ids = appendTemplate(ids, m.Role, g.options.TokensPerMessage)
-		ids = AppendIDs(ids, m.Text)
+		ids = g.options.Tokenizer.AppendIDs(ids, m.Text)
 	}
 	return appendTemplate(ids, "", g.options.TokensPerRequest)
 }

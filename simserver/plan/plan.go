@@ -18,19 +18,48 @@ type Plan struct {
 	MaxTokens int
 	// Priority orders requests under a priority policy; lower is served first.
 	Priority int
+	// Entry is the id of the scripted response that answers; empty: filler.
+	// Variant says which of its variants, from 0.
+	Entry   string
+	Variant int
 }
 
 // Choice is one answer.
 type Choice struct {
+	// Tokens holds at least one token: those of the reasoning first, then those
+	// of the content, then the arguments of each tool call in turn. Each of the
+	// three may be absent.
 	Tokens []Token
-	// FinishReason is OpenAI's: "stop", "length", …
+	// ToolCalls holds the calls that were begun, in the order of their tokens.
+	ToolCalls []ToolCall
+	// FinishReason is OpenAI's: "stop", "length", "tool_calls", …
 	FinishReason string
 }
 
 // Token is one output token.
 type Token struct {
 	ID   TokenID
+	Kind Kind
 	Text string
+}
+
+// Kind says which part of an answer a token belongs to.
+type Kind uint8
+
+// The parts of an answer, of which the content is the usual one.
+const (
+	Content Kind = iota
+	Reasoning
+	Arguments // of a tool call
+)
+
+// ToolCall is a call that an answer makes. Its arguments are the texts of
+// Choice.Tokens[Start:End] joined: at least one token, of the kind Arguments. Its
+// id and name cost no token; they are due with the first. Where the answer's length
+// cut it short, the arguments are cut short too.
+type ToolCall struct {
+	ID, Name   string
+	Start, End int
 }
 
 // TokenEvent places one token on the simulated timeline.

@@ -1,0 +1,43 @@
+package llm
+
+// digest stands for the seed, entry and text of a request; every choice that an
+// answer leaves open is drawn from it. It is the same in every process and release.
+type digest uint64
+
+// newDigest is FNV-1a, 64 bits, over the seed's eight bytes (lowest first), the
+// entry's id, a zero byte, and the text without the white space around it.
+func newDigest(seed int64, entry, text string) digest {
+	h := uint64(14695981039346656037)
+	add := func(c byte) { h = (h ^ uint64(c)) * 1099511628211 }
+	for i := range 8 {
+		add(byte(uint64(seed) >> (8 * i)))
+	}
+	for i := range len(entry) {
+		add(entry[i])
+	}
+	add(0)
+	for i := range len(text) {
+		add(text[i])
+	}
+	return digest(h)
+}
+
+// The draws of a digest, each for one choice.
+const (
+	drawVariant = iota
+	drawReasoningLength
+	drawReasoning
+	drawContentLength
+	drawContent
+	drawExtension
+	drawToolCalls // and on, one for each call
+)
+
+// draw is the n-th number of the digest: SplitMix64's, whose steps make numbers
+// out of neighbouring ones that have nothing in common.
+func (d digest) draw(n int) uint64 {
+	z := uint64(d) + (uint64(n)+1)*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}

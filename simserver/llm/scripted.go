@@ -1,0 +1,172 @@
+package llm
+
+import (
+	"fmt"
+	"strings"
+
+	"llmsim-bench/simserver/plan"
+)
+
+// textBytesPerToken bounds the text that is made for an answer of so many tokens,
+// since a template may repeat a long message: no vocabulary has longer tokens, and
+// what a text has past it, it loses as if the tokens had run out.
+const (
+	textBytesPerToken = 256
+	leastTextBytes    = 64 << 10
+	mostTextBytes     = 16 << 20
+)
+
+// scripted is one request's answer from a script.
+type scripted struct {
+	tokenizer Tokenizer
+	filler    *vocabulary
+	values    values
+	digest    digest
+	limit     int  // tokens
+	cut       bool // something was left out for the limit
+}
+
+// answer fills in what of p a script says to a request; an error is a
+// *ScriptedError. p.MaxTokens is how many tokens there may be.
+func (r *Responses) answer(p *plan.Plan, g *Generator, q Request) error {
+	raw := lastUserMessage(q.Messages)
+	text := strings.TrimFunc(raw, isSpace)
+	f := r.matcher.match(text)
+	id, bodies := DefaultEntry, r.script.Default
+	if f.entry >= 0 {
+		id, bodies = r.script.Entries[f.entry].ID, r.script.Entries[f.entry].Bodies
+	}
+	if len(bodies) == 0 {
+		bodies = []Body{{}}
+	}
+	seed := r.script.Seed
+	if q.Seed != nil {
+		seed = *q.Seed
+	}
+	s := scripted{
+		tokenizer: g.options.Tokenizer, filler: g.filler,
+		values: values{userMessage: raw, model: g.options.Model, text: text, found: f},
+		digest: newDigest(seed, id, text), limit: p.MaxTokens,
+	}
+	p.Entry, p.Variant = id, int(s.digest.draw(drawVariant)%uint64(len(bodies)))
+	body := &bodies[p.Variant]
+	if e := body.Error; e != nil {
+		message, _ := e.Message.render(&s.values, false, leastTextBytes)
+		return &ScriptedError{
+			Entry: id, Variant: p.Variant, Status: e.Status, Message: message,
+			Type: e.Type, Code: e.Code, RetryAfter: e.RetryAfter,
+		}
+	}
+	p.Choices = []plan.Choice{s.choice(body, q)}
+	return nil
+}
+
+// lastUserMessage is the text of the last message of the role user; empty: none.
+func lastUserMessage(messages []Message) string {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role == "user" {
+			return messages[i].Text
+		}
+	}
+	return ""
+}
+
+func isSpace(r rune) bool { return kindOf(r) == space }
+
+// choice puts a body's parts together. Where the answer is shorter than the
+// request wants, filler makes up for it at the end of the content.
+func (s *scripted) choice(body *Body, q Request) (c plan.Choice) {
+	c.Tokens = s.part(nil, body.Reasoning, plan.Reasoning, drawReasoningLength)
+	reasoning := len(c.Tokens)
+	c.Tokens = s.part(c.Tokens, body.Content, plan.Content, drawContentLength)
+	calls, arguments := s.toolCalls(body.ToolCalls)
+
+	wanted := q.MinTokens
+	if q.IgnoreEOS {
+		wanted = max(wanted, q.MaxTokens)
+	}
+	missing := wanted - len(c.Tokens) - len(arguments)
+	if missing > 0 && !s.cut {
+		words := s.filler.opening
+		if len(c.Tokens) > reasoning {
+			words = s.filler.sentence
+		}
+		seed := s.digest.draw(drawExtension)
+		c.Tokens = append(c.Tokens, s.filler.text(seed, uint64(s.digest), words, missing)...)
+	}
+	before := len(c.Tokens)
+	c.Tokens = append(c.Tokens, arguments...)
+	if len(c.Tokens) > s.limit {
+		c.Tokens, s.cut = c.Tokens[:s.limit], true
+	}
+	for _, call := range calls {
+		call.Start, call.End = call.Start+before, min(call.End+before, len(c.Tokens))
+		if call.Start < call.End {
+			c.ToolCalls = append(c.ToolCalls, call)
+		}
+	}
+	if len(c.Tokens) == 0 {
+		c.Tokens = append(c.Tokens, s.endToken())
+	}
+	c.FinishReason = body.FinishReason
+	switch {
+	case s.cut || missing > 0 && len(c.Tokens) == q.MaxTokens:
+		c.FinishReason = "length"
+	case c.FinishReason == "" && len(c.ToolCalls) > 0:
+		c.FinishReason = "tool_calls"
+	case c.FinishReason == "":
+		c.FinishReason = "stop"
+	}
+	return c
+}
+
+// endToken is what an answer without text consists of: a model says at least that
+// it is at the end.
+func (s *scripted) endToken() plan.Token { return newToken("") }
+
+// part appends a text's tokens, at most as many as the answer may have. The draw is
+// the one for its length; the next is for its filler.
+func (s *scripted) part(dst []plan.Token, t Text, kind plan.Kind, draw int) []plan.Token {
+	start := len(dst)
+	if t.MaxTokens > 0 {
+		n := t.MinTokens + int(s.digest.draw(draw)%uint64(max(0, t.MaxTokens-t.MinTokens)+1))
+		s.cut = s.cut || n > s.limit
+		dst = append(dst, s.filler.text(s.digest.draw(draw+1), uint64(s.digest), s.filler.opening, min(n, s.limit))...)
+	} else {
+		text, cut := t.Template.render(&s.values, false, s.mostBytes())
+		s.cut = s.cut || cut
+		dst = s.tokenizer.AppendTokens(dst, text, false)
+	}
+	for i := range dst[start:] {
+		dst[start+i].Kind = kind
+	}
+	return dst
+}
+
+func (s *scripted) mostBytes() int {
+	return max(leastTextBytes, min(s.limit, mostTextBytes/textBytesPerToken)*textBytesPerToken)
+}
+
+// toolCalls returns the calls and their arguments' tokens, in which the calls'
+// Start and End count.
+func (s *scripted) toolCalls(calls []ToolCall) (made []plan.ToolCall, tokens []plan.Token) {
+	for i, call := range calls {
+		start := len(tokens)
+		text, cut := call.Arguments.render(&s.values, call.JSON, s.mostBytes())
+		s.cut = s.cut || cut
+		tokens = s.tokenizer.AppendTokens(tokens, text, false)
+		if len(tokens) == start {
+			tokens = append(tokens, s.endToken())
+		}
+		for i := range tokens[start:] {
+			tokens[start+i].Kind = plan.Arguments
+		}
+		id := fmt.Sprintf("call_%016x", s.digest.draw(drawToolCalls+i))
+		made = append(made, plan.ToolCall{ID: id, Name: call.Name, Start: start, End: len(tokens)})
+		if len(tokens) > s.limit {
+			s.cut = true // no later call has a place
+			break
+		}
+	}
+	return made, tokens
+}
