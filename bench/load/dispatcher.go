@@ -54,6 +54,9 @@ type Dispatcher struct {
 	start  int64         // a reading of the clock
 	slots  chan struct{} // nil: no limit
 	ledger *ledger
+	// waiting holds jobs that the source gave out and that others, due sooner, came
+	// before: the one due first is at the end. It is the leader's.
+	waiting []Job
 }
 
 // Result is what a run leaves behind beside its records.
@@ -108,14 +111,13 @@ func (d *Dispatcher) Run(ctx context.Context) (Result, error) {
 	if d.start = d.o.Start; d.start == 0 {
 		d.start = d.o.Clock.Now()
 	}
-	go func() {
-		// The thread is never unlocked: it ends with this goroutine, and with it
-		// the timer slack that Tighten took from it.
-		runtime.LockOSThread()
-		sleep.Tighten()
-		d.dispatch(ctx)
+	requests, cancel := context.WithCancel(ctx)
+	stopWaking := context.AfterFunc(ctx, d.o.Sleeper.Wake)
+	go d.lead(ctx, requests, func() {
+		d.drain(ctx, cancel)
+		stopWaking()
 		d.ledger.close()
-	}()
+	})
 	d.ledger.deliver(deliverTo)
 	result := Result{Start: record.Instant(d.start), Phases: d.ledger.snapshot()}
 	if err := result.Total().Check(); err != nil {
@@ -130,14 +132,40 @@ func (d *Dispatcher) Progress() record.Accounting {
 	return Result{Phases: d.ledger.snapshot()}.Total()
 }
 
-// dispatch is the body of the dispatcher's goroutine.
-func (d *Dispatcher) dispatch(ctx context.Context) {
-	requests, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stopWaking := context.AfterFunc(ctx, d.o.Sleeper.Wake)
-	defer stopWaking()
+// lead sends requests at their due times. Of two goroutines one would have to
+// wake up the other; so the one that waited for a request performs it as well,
+// and a new one leads from there on, in the time until the next request is due.
+// ended is called by the last.
+func (d *Dispatcher) lead(ctx, requests context.Context, ended func()) {
+	runtime.LockOSThread()
+	sleep.Tighten()
+	for {
+		job, ok := d.next(ctx)
+		if !ok {
+			break
+		}
+		slept := d.await(ctx, &job)
+		if ctx.Err() != nil {
+			d.dropIfDue(&job)
+			break
+		}
+		rec := d.schedule(&job)
+		if slept {
+			go d.lead(ctx, requests, ended)
+			runtime.UnlockOSThread() // its timer slack is no harm to others
+			d.perform(requests, &job, rec)
+			return
+		}
+		go d.perform(requests, &job, rec)
+	}
+	if ctx.Err() != nil {
+		d.dropAllDue()
+	}
+	ended()
+}
 
-	d.send(ctx, requests)
+// drain waits for the requests that run, and cancels those that take too long.
+func (d *Dispatcher) drain(ctx context.Context, cancel func()) {
 	// Where sending ended late, the requests sent last have the drain timeout too.
 	limit := max(d.horizon(), d.o.Clock.Now()) + int64(d.o.DrainTimeout)
 	for d.ledger.running() > 0 && ctx.Err() == nil && d.o.Clock.Now() < limit {
@@ -150,49 +178,62 @@ func (d *Dispatcher) dispatch(ctx context.Context) {
 	}
 }
 
-// send sends the source's requests until there are no more or ctx ends.
-func (d *Dispatcher) send(ctx, requests context.Context) {
+// next returns the job that is due first of those known so far, as soon as there
+// is one. It is false when there are no more, or ctx has ended.
+func (d *Dispatcher) next(ctx context.Context) (Job, bool) {
 	for ctx.Err() == nil {
 		d.hear()
+		if n := len(d.waiting); n > 0 {
+			job := d.waiting[n-1]
+			d.waiting = d.waiting[:n-1]
+			return d.soonest(job), true
+		}
 		job, state := d.o.Source.Next()
 		switch state {
 		case End:
-			return
+			return Job{}, false
 		case Wait:
 			if d.o.Clock.Now() >= d.horizon() {
-				return
+				return Job{}, false
 			}
 			d.o.Sleeper.Until(d.horizon())
 		case Ready:
-			d.sendWhenDue(ctx, requests, &job)
+			d.prepare(&job)
+			return job, true
 		}
 	}
-	d.dropAllDue()
+	return Job{}, false
 }
 
-// sendWhenDue waits until a job is due and sends it. What becomes due before it
-// meanwhile goes out before it.
-func (d *Dispatcher) sendWhenDue(ctx, requests context.Context, job *Job) {
+// soonest returns a job, or one that has become due before it meanwhile.
+func (d *Dispatcher) soonest(job Job) Job {
+	for {
+		sooner, ok := d.o.Source.Before(job.Due)
+		if !ok {
+			return job
+		}
+		d.waiting = append(d.waiting, job)
+		d.prepare(&sooner)
+		job = sooner
+	}
+}
+
+// await waits until a job is due, or one that becomes due sooner, which it then
+// is. It reports whether it had to wait.
+func (d *Dispatcher) await(ctx context.Context, job *Job) (slept bool) {
+	for d.o.Clock.Now() < d.start+int64(job.Due) && ctx.Err() == nil {
+		slept = true
+		d.o.Sleeper.Until(d.start + int64(job.Due))
+		d.hear()
+		*job = d.soonest(*job)
+	}
+	return slept
+}
+
+func (d *Dispatcher) prepare(job *Job) {
 	if d.o.Prepare != nil {
 		d.o.Prepare(job)
 	}
-	due := d.start + int64(job.Due)
-	for d.o.Clock.Now() < due && ctx.Err() == nil {
-		d.o.Sleeper.Until(due)
-		d.hear()
-		for {
-			sooner, ok := d.o.Source.Before(job.Due)
-			if !ok {
-				break
-			}
-			d.sendWhenDue(ctx, requests, &sooner)
-		}
-	}
-	if ctx.Err() != nil {
-		d.dropIfDue(job)
-		return
-	}
-	go d.perform(requests, job, d.schedule(job))
 }
 
 // hear tells the source about the requests that ended since the last call.
@@ -202,8 +243,11 @@ func (d *Dispatcher) hear() {
 	}
 }
 
-// dropAllDue drops what the source still holds, as far as it is due already.
+// dropAllDue drops what is not sent yet, as far as it is due already.
 func (d *Dispatcher) dropAllDue() {
+	for _, job := range d.waiting {
+		d.dropIfDue(&job)
+	}
 	for {
 		job, state := d.o.Source.Next()
 		if state != Ready || !d.dropIfDue(&job) {
