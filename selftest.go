@@ -45,8 +45,8 @@ EXIT CODES:
 			&cli.BoolFlag{Name: flagNullServer, Hidden: true, Usage: "be the server until standard input closes"},
 		},
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return fmt.Errorf("selftest takes no arguments, got %q", c.Args().First())
+			if err := noArguments(c); err != nil {
+				return err
 			}
 			if n := c.Int(flagStreams); n < 1 || n > maxSelftestStreams {
 				return fmt.Errorf("--%s %d is not possible, must be 1 to %d", flagStreams, n, maxSelftestStreams)

@@ -69,7 +69,7 @@ func (r *runner) measure(ctx context.Context, index int) (summary.Point, bool, e
 	}
 
 	clockSteps := r.pool.Stats().ClockSteps
-	stopWatching := watchWindow(ctx, r.clock, window)
+	stopWatching := watchWindow(ctx, r.clock, window, r.firstHop())
 	stopProgress := r.showProgress(dispatcher, index, window)
 	result, err := dispatcher.Run(ctx)
 	ended := r.clock.Now()
@@ -108,11 +108,19 @@ func (r *runner) measure(ctx context.Context, index int) (summary.Point, bool, e
 	return point, true, nil
 }
 
+// firstHop is the address that connections lead to.
+func (r *runner) firstHop() string {
+	if r.config.Proxy != nil {
+		return r.config.Proxy.Host
+	}
+	return r.pool.Target().Address
+}
+
 // watchWindow watches this process during the measured window of a load that
 // starts now, or until ctx ends: warm-up and drain say nothing about the
 // measurement. The function it returns ends the watch, if it still lasts, and
 // returns what was seen.
-func watchWindow(ctx context.Context, clock health.Clock, window load.Window) (stop func() health.Report) {
+func watchWindow(ctx context.Context, clock health.Clock, window load.Window, target string) (stop func() health.Report) {
 	ctx, cancel := context.WithCancel(ctx)
 	wait := func(d time.Duration) {
 		timer := time.NewTimer(d)
@@ -126,6 +134,7 @@ func watchWindow(ctx context.Context, clock health.Clock, window load.Window) (s
 	go func() {
 		wait(window.Warmup)
 		monitor := health.NewMonitor(clock)
+		monitor.WatchTarget(target)
 		monitor.Start()
 		wait(window.Measure)
 		seen <- monitor.Stop()

@@ -30,7 +30,7 @@ func TestHealthIsThatOfTheMeasuredWindow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), c.interrupted)
 				defer cancel()
-				stop := watchWindow(ctx, sleep.NewClock(), shortWindow)
+				stop := watchWindow(ctx, sleep.NewClock(), shortWindow, "127.0.0.1:9")
 				time.Sleep(c.ended)
 				if got := stop().Lateness.Count; got != c.wakeUps {
 					t.Errorf("%d wake-ups, want %d", got, c.wakeUps)

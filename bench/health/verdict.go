@@ -58,11 +58,6 @@ type Evidence struct {
 	ClockSteps int64
 }
 
-// Judge is Evidence.Judge for what came before there were clock steps.
-func Judge(r Report, c Counts, bounds map[string]Bound) Verdict {
-	return Evidence{Report: r, Counts: c, Bounds: bounds}.Judge()
-}
-
 // Judge weighs the evidence.
 func (e Evidence) Judge() Verdict {
 	r, c, bounds := e.Report, e.Counts, e.Bounds

@@ -66,7 +66,7 @@ func TestAClockThatWasSetIsAReason(t *testing.T) {
 func TestTheWorstReasonDecides(t *testing.T) {
 	share := 0.9
 	r := Report{Lateness: hist.Stats{P99: 30}, ProcessCPU: &share, Cores: 4}
-	v := Judge(r, Counts{10, 10}, map[string]Bound{"ttft_p99": {6, 100}, "e2e_p50": {7, 100}})
+	v := Evidence{Report: r, Counts: Counts{10, 10}, Bounds: map[string]Bound{"ttft_p99": {6, 100}, "e2e_p50": {7, 100}}}.Judge()
 	if v.Verdict != Limited || len(v.Reasons) != 4 {
 		t.Fatalf("verdict %s for %q, want limited for four reasons", v.Verdict, v.Reasons)
 	}
@@ -77,8 +77,10 @@ func TestTheWorstReasonDecides(t *testing.T) {
 
 func TestVerdictAsJSON(t *testing.T) {
 	share := 0.25
-	v := Judge(Report{Lateness: hist.Stats{Count: 3, P99: 1}, ProcessCPU: &share, Cores: 2},
-		Counts{4, 4}, map[string]Bound{"ttft_p99": {1, 100}})
+	v := Evidence{
+		Report: Report{Lateness: hist.Stats{Count: 3, P99: 1}, ProcessCPU: &share, Cores: 2},
+		Counts: Counts{4, 4}, Bounds: map[string]Bound{"ttft_p99": {1, 100}},
+	}.Judge()
 	data, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func (c *child) measure(p program, l load) (m measured, err error) {
 	monitor.Start()
 	received, err := readStreams(c.address, l, p.before)
 	n := int64(l.streams)
-	m.client = health.Judge(monitor.Stop(), health.Counts{Due: n, Dispatched: n}, nil)
+	m.client = health.Evidence{Report: monitor.Stop(), Counts: health.Counts{Due: n, Dispatched: n}}.Judge()
 	if err != nil {
 		return m, err
 	}
