@@ -82,7 +82,7 @@ func TestRefusalsAreNoLatencies(t *testing.T) {
 		}
 	}
 	for _, r := range records {
-		if r.Outcome == record.Failed && (r.RetryAfter != 2 || len(r.Retried) != 0) {
+		if r.Outcome == record.Failed && (r.RetryAfter == nil || *r.RetryAfter != 2 || len(r.Retried) != 0) {
 			t.Errorf("request %d: Retry-After %v, retried %v", r.ID, r.RetryAfter, r.Retried)
 		}
 	}

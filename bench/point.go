@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// headStart is between setting a load up and its first due time.
-	headStart = 2 * time.Millisecond
 	// progressEvery is how often Progress is called.
 	progressEvery = 200 * time.Millisecond
 	// longDrain is how long the end of a point waits where requests have no
@@ -29,83 +27,120 @@ const (
 	drainGrace = 5 * time.Second
 )
 
+// measurement is one load put on the server.
+type measurement struct {
+	*runner
+	index  int
+	load   Load
+	window load.Window
+
+	dispatcher *load.Dispatcher
+	monitor    *health.Monitor
+	clockSteps int64 // the pool's before
+
+	// Since the start.
+	measured     summary.Window
+	collector    *summary.Collector
+	stopWatching func() health.Report
+	stopProgress func()
+}
+
 // measure puts one load on the server. It returns false where ctx ended before
 // anything was measured.
 func (r *runner) measure(ctx context.Context, index int) (summary.Point, bool, error) {
-	l, window := r.config.Loads[index], r.config.Window()
-	requests, err := r.config.Requests(index, r.server.calibration, r.nextID)
-	if err != nil {
-		return summary.Point{}, false, err
+	m := &measurement{
+		runner: r, index: index, load: r.config.Loads[index], window: r.config.Window(),
+		monitor: health.NewMonitor(r.clock), clockSteps: r.pool.Stats().ClockSteps,
 	}
-	source, err := r.config.Source(index, requests, r.nextID)
-	if err != nil {
-		return summary.Point{}, false, err
-	}
+	m.monitor.WatchTarget(r.firstHop())
 	r.sender.Run = fmt.Sprintf("%s-%d", r.server.run, index+1)
-	drain := longDrain
-	if limit := r.config.Timeouts.Total; limit > 0 {
-		drain = limit + drainGrace // requests end themselves
+	if err := m.prepare(ctx); err != nil {
+		return summary.Point{}, false, err
 	}
-	begin := r.clock.Now() + int64(headStart)
-	start, end := record.Instant(begin)+record.Instant(window.Warmup), record.Instant(begin)+record.Instant(window.End())
-	collector := summary.NewCollector(summary.Window{Start: start, End: end})
-	dispatcher, err := load.New(load.Options{
-		Source: source, Prepare: r.sender.Prepare, Do: r.sender.Send, Point: index + 1,
-		OnRecord: func(rec *record.Request) {
-			collector.Add(rec)
-			r.nextID = max(r.nextID, rec.ID+1)
-			if r.records == nil {
-				return
-			}
-			if err := r.records.Write(rec); err != nil {
-				r.stop() // Close tells the error
-			}
-		},
-		MaxInFlight: r.config.MaxInFlight, DrainTimeout: drain,
-		Clock: r.clock, Sleeper: sleep.New(r.clock), Start: begin,
-	})
+	result, err := m.dispatcher.Run(ctx)
+	ended := record.Instant(r.clock.Now())
+	m.stopProgress()
+	watched := m.stopWatching()
 	if err != nil {
 		return summary.Point{}, false, err
 	}
-
-	clockSteps := r.pool.Stats().ClockSteps
-	stopWatching := watchWindow(ctx, r.clock, window, r.firstHop())
-	stopProgress := r.showProgress(dispatcher, index, window)
-	result, err := dispatcher.Run(ctx)
-	ended := r.clock.Now()
-	stopProgress()
-	watched := stopWatching()
-	if err != nil {
-		return summary.Point{}, false, err
-	}
-
 	var cutAt record.Instant
 	if ctx.Err() != nil {
-		if cutAt = record.Instant(ended); cutAt <= start {
+		if cutAt = ended; cutAt <= m.measured.Start {
 			return summary.Point{}, false, nil
 		}
 	}
-	counted := result.Phases[record.PhaseMeasure]
-	point, err := collector.Point(summary.Conditions{
-		OfferedRPS: r.config.OfferedRPS(l), Concurrency: l.Concurrency, Arrivals: l.Description(), CutAt: cutAt, Accounting: counted,
+	point, err := m.point(ctx, result.Phases[record.PhaseMeasure], cutAt, watched)
+	return point, err == nil, err
+}
+
+// prepare makes the dispatcher, which tells when it starts and what ended.
+func (m *measurement) prepare(ctx context.Context) error {
+	requests, err := m.config.Requests(m.index, m.server.calibration, m.nextID)
+	if err != nil {
+		return err
+	}
+	source, err := m.config.Source(m.index, requests, m.nextID)
+	if err != nil {
+		return err
+	}
+	drain := longDrain
+	if limit := m.config.Timeouts.Total; limit > 0 {
+		drain = limit + drainGrace // requests end themselves
+	}
+	m.dispatcher, err = load.New(load.Options{
+		Source: source, Prepare: m.sender.Prepare, Do: m.sender.Send, Point: m.index + 1,
+		OnStart:     func(start record.Instant) { m.start(ctx, start) },
+		OnRecord:    m.record,
+		MaxInFlight: m.config.MaxInFlight, DrainTimeout: drain,
+		Clock: m.clock, Sleeper: sleep.New(m.clock),
+	})
+	return err
+}
+
+func (m *measurement) start(ctx context.Context, at record.Instant) {
+	m.measured = summary.Window{Start: at + record.Instant(m.window.Warmup), End: at + record.Instant(m.window.End())}
+	m.collector = summary.NewCollector(m.measured, func(from, to record.Instant) time.Duration {
+		return m.monitor.Worst(int64(from), int64(to))
+	})
+	m.stopWatching = m.monitor.WatchWindow(ctx, m.window.Warmup, m.window.Measure, nil)
+	m.stopProgress = m.showProgress(m.dispatcher, m.index, m.window)
+}
+
+func (m *measurement) record(rec *record.Request) {
+	m.collector.Add(rec)
+	m.nextID = max(m.nextID, rec.ID+1)
+	if m.records == nil {
+		return
+	}
+	if err := m.records.Write(rec); err != nil {
+		m.stop() // Close tells the error
+	}
+}
+
+// point summarises what was measured.
+func (m *measurement) point(ctx context.Context, counted record.Accounting, cutAt record.Instant, watched health.Report) (summary.Point, error) {
+	point, err := m.collector.Point(summary.Conditions{
+		OfferedRPS: m.config.OfferedRPS(m.load), Concurrency: m.load.Concurrency, Arrivals: m.load.Description(),
+		CutAt: cutAt, Accounting: counted,
 	})
 	if err != nil {
-		return summary.Point{}, false, err
+		return summary.Point{}, err
 	}
-	if r.server.simulator {
-		if err := r.readBack(ctx, &point); err != nil {
+	if m.server.simulator {
+		if err := m.readBack(ctx, &point); err != nil {
 			point.Notes = append(point.Notes, err.Error())
 		}
 	}
 	verdict := health.Evidence{
 		Report: watched, Counts: health.Counts{Due: counted.Scheduled, Dispatched: counted.Dispatched},
-		Bounds: bounds(collector), ClockSteps: r.pool.Stats().ClockSteps - clockSteps,
+		Bounds: bounds(m.collector), ClockSteps: m.pool.Stats().ClockSteps - m.clockSteps,
 	}.Judge()
 	if point.Health, err = summary.NewHealth(verdict); err != nil {
-		return summary.Point{}, false, err
+		return summary.Point{}, err
 	}
-	point.SLO = r.config.SLO.Evaluate(&point, summary.Client)
-	return point, true, nil
+	point.SLO = m.config.SLO.Evaluate(&point, summary.Client)
+	return point, nil
 }
 
 // firstHop is the address that connections lead to.
@@ -114,35 +149,6 @@ func (r *runner) firstHop() string {
 		return r.config.Proxy.Host
 	}
 	return r.pool.Target().Address
-}
-
-// watchWindow watches this process during the measured window of a load that
-// starts now, or until ctx ends: warm-up and drain say nothing about the
-// measurement. The function it returns ends the watch, if it still lasts, and
-// returns what was seen.
-func watchWindow(ctx context.Context, clock health.Clock, window load.Window, target string) (stop func() health.Report) {
-	ctx, cancel := context.WithCancel(ctx)
-	wait := func(d time.Duration) {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-	seen := make(chan health.Report, 1)
-	go func() {
-		wait(window.Warmup)
-		monitor := health.NewMonitor(clock)
-		monitor.WatchTarget(target)
-		monitor.Start()
-		wait(window.Measure)
-		seen <- monitor.Stop()
-	}()
-	return func() health.Report {
-		cancel()
-		return <-seen
-	}
 }
 
 // bounds says for each headline percentile how much of it the client may have

@@ -33,6 +33,7 @@ type Monitor struct {
 
 	start          reading
 	lateness       *hist.Duration
+	stalls         stalls
 	gc             gcWatch
 	maxOpen        int64
 	maxConnections int64
@@ -66,6 +67,11 @@ func (m *Monitor) Start() {
 	m.stopped.Go(m.watch)
 	m.stopped.Go(m.sampleNowAndThen)
 }
+
+// Worst returns by how much this process was late, at most, between two readings
+// of the clock, as far as stalls of 2 ms or more show it, since Start. It may be
+// called while the monitor watches, and after.
+func (m *Monitor) Worst(from, to int64) time.Duration { return m.stalls.worst(from, to, m.clock.Now()) }
 
 // Stop ends the watch and returns what was seen since Start.
 func (m *Monitor) Stop() Report {
@@ -101,12 +107,13 @@ func (m *Monitor) watch() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		now := m.clock.Now()
+		now, first := m.clock.Now(), due
 		for ; due <= now; due += int64(wakeEvery) {
 			if due > m.start.at { // the start itself is no wake-up
 				m.lateness.Record(now-due, 1)
 			}
 		}
+		m.stalls.woke(first, now, due)
 		timer.Reset(time.Duration(due - m.clock.Now()))
 		select {
 		case <-timer.C:

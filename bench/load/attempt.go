@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"llmsim-bench/bench/openai"
@@ -52,13 +53,25 @@ func (a *attempt) run(ctx context.Context) {
 		a.refused(conn)
 		return
 	}
+	if encoding := string(header.ContentEncoding()); encoding != "" && encoding != "identity" {
+		conn.Close()
+		a.fail(ctx, record.KindProtocol, fmt.Errorf("the answer is %q, although it was asked for uncompressed (Accept-Encoding: identity)", encoding))
+		return
+	}
 	a.answered(ctx, conn, string(header.ContentType()))
 }
+
+// An answer of many more events with tokens than tokens that it was asked for never
+// ends. So many are let pass.
+const (
+	eventsPerToken = 64
+	leastEvents    = 1 << 16
+)
 
 // answered reads the body of a success and tells what it comes to.
 func (a *attempt) answered(ctx context.Context, conn *transport.Conn, contentType string) {
 	answer := &a.scratch.answer
-	answer.KeepText = a.KeepText
+	answer.KeepText, answer.MaxEvents = a.KeepText, max(eventsPerToken*a.job.OutputTokens, leastEvents)
 	answer.Reset(a.API, a.API.Takes(a.Extensions).ExactTokens(a.job.OutputTokens))
 	var end int64
 	var err error

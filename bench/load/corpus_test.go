@@ -216,7 +216,11 @@ func (p *played) checkKey(key string, raw json.RawMessage) {
 			p.wrongf("error %q, want %q in it", rec.Error, want)
 		}
 	case "retry_after_s":
-		p.count(key, raw, rec.RetryAfter)
+		if rec.RetryAfter == nil {
+			p.wrongf("there is no Retry-After, want %s s", raw)
+			return
+		}
+		p.count(key, raw, *rec.RetryAfter)
 	case "output_tokens":
 		p.count(key, raw, float64(rec.OutputTokens))
 	case "chunks":

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"llmsim-bench/bench/record"
@@ -41,8 +42,9 @@ type Options struct {
 	// before they are cancelled.
 	DrainTimeout time.Duration
 	Clock        Clock
-	// Start is the reading of Clock from which due times count; 0: when Run begins.
-	Start int64
+	// OnStart is called with the instant from which due times count, before anything
+	// is sent. What is due at once is prepared by then. It may be nil.
+	OnStart func(start record.Instant)
 	// Sleeper must go by Clock. The dispatcher is the only one to use it.
 	Sleeper sleep.Sleeper
 }
@@ -108,8 +110,10 @@ func (d *Dispatcher) Run(ctx context.Context) (Result, error) {
 	if deliverTo == nil {
 		deliverTo = func(*record.Request) {}
 	}
-	if d.start = d.o.Start; d.start == 0 {
-		d.start = d.o.Clock.Now()
+	d.takeFirst(ctx)
+	d.start = d.o.Clock.Now()
+	if d.o.OnStart != nil {
+		d.o.OnStart(record.Instant(d.start))
 	}
 	requests, cancel := context.WithCancel(ctx)
 	stopWaking := context.AfterFunc(ctx, d.o.Sleeper.Wake)
@@ -130,6 +134,31 @@ func (d *Dispatcher) Run(ctx context.Context) (Result, error) {
 // goroutine.
 func (d *Dispatcher) Progress() record.Accounting {
 	return Result{Phases: d.ledger.snapshot()}.Total()
+}
+
+// Bounds of what is prepared before the start, in requests and in bytes.
+const (
+	maxFirst      = 1 << 16
+	maxFirstBytes = 256 << 20
+)
+
+// takeFirst takes from the source what is due at the very start, so that a burst
+// does not wait for its own preparation.
+func (d *Dispatcher) takeFirst(ctx context.Context) {
+	bytes := 0
+	for len(d.waiting) < maxFirst && bytes < maxFirstBytes && ctx.Err() == nil {
+		job, state := d.o.Source.Next()
+		if state != Ready {
+			break // it will be asked again
+		}
+		d.prepare(&job)
+		bytes += len(job.Request)
+		d.waiting = append(d.waiting, job)
+		if job.Due > 0 {
+			break
+		}
+	}
+	slices.Reverse(d.waiting)
 }
 
 // lead sends requests at their due times. Of two goroutines one would have to

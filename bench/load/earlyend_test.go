@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -129,15 +130,47 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// The time bound of a request covers its waits between attempts.
-func TestATimeoutEndsTheWaitForAnotherAttempt(t *testing.T) {
+// A wait that the request's time does not allow is not begun: the refusal stands.
+func TestAWaitThatWouldBeTooLongIsNoTimeout(t *testing.T) {
 	s := play(t, func(c *net.TCPConn, _ *http.Request) bool {
 		io.WriteString(c, "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1000\r\nContent-Length: 0\r\n\r\n")
 		return true
 	})
-	s.Retries, s.Timeouts.Total = 3, 50*time.Millisecond
+	s.Retries, s.Timeouts.Total = 3, 10*time.Second
 	rec := sendOne(t.Context(), s)
-	if rec.Outcome != record.Failed || rec.Kind != record.KindTimeout {
+	if rec.Outcome != record.Failed || rec.Kind != record.KindRateLimited || len(rec.Retried) != 0 {
+		t.Errorf("%+v", rec)
+	}
+}
+
+// The bounds of an attempt don't cover the wait for the next one.
+func TestTheWaitBetweenAttemptsIsNoAttempt(t *testing.T) {
+	var asked atomic.Int64
+	s := play(t, func(c *net.TCPConn, _ *http.Request) bool {
+		if asked.Add(1) == 1 {
+			io.WriteString(c, "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 0.3\r\nContent-Length: 0\r\n\r\n")
+		} else {
+			io.WriteString(c, streamHead+events(token("a"), "[DONE]")+lastChunk)
+		}
+		return true
+	})
+	s.Retries, s.Timeouts.FirstToken, s.Timeouts.Header = 1, 200*time.Millisecond, 200*time.Millisecond
+	if rec := sendOne(t.Context(), s); rec.Outcome != record.OK || len(rec.Retried) != 1 {
+		t.Errorf("%+v", rec)
+	}
+}
+
+// A run that ends in the wait keeps what the attempt failed of.
+func TestARunThatEndsInTheWait(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := play(t, func(c *net.TCPConn, _ *http.Request) bool {
+		io.WriteString(c, "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1000\r\nContent-Length: 0\r\n\r\n")
+		time.AfterFunc(50*time.Millisecond, cancel)
+		return true
+	})
+	s.Retries, s.Timeouts.Total = 3, 0
+	rec := sendOne(ctx, s)
+	if rec.Outcome != record.Cancelled || !slices.Equal(rec.Retried, []string{record.KindRateLimited}) {
 		t.Errorf("%+v", rec)
 	}
 }

@@ -22,11 +22,13 @@ func fill(rec *record.Request, r *openai.Result) {
 	} else if r.OutputTokens > 0 {
 		rec.OutputTokensFrom = record.FromEvents
 	}
-	rec.FirstDelay, rec.LastDelay = clientDelay(r.FirstCame), clientDelay(r.LastCame)
+	if r.First != openai.Never {
+		rec.FirstCame, rec.LastCame = came(r.FirstCame), came(r.LastCame)
+	}
 	rec.Text = r.Text
 	rec.Events = make([]record.Event, 0, len(r.Tokens))
 	for _, ev := range r.Tokens {
-		rec.Events = append(rec.Events, event(ev))
+		rec.Events = append(rec.Events, record.Event{At: record.Instant(ev.At), Tokens: ev.Tokens, Came: came(ev.Received)})
 	}
 	for _, flag := range []struct {
 		name string
@@ -43,23 +45,7 @@ func fill(rec *record.Request, r *openai.Result) {
 	}
 }
 
-// event is what a record keeps of an event.
-func event(ev openai.TokenEvent) record.Event {
-	return record.Event{
-		At: record.Instant(ev.At), Tokens: ev.Tokens,
-		Width: ev.At - ev.NotBefore, Unread: ev.Read - ev.At, Delay: clientDelay(ev.Received),
-	}
-}
-
-// clientDelay is how much of the instant at which bytes came, in nanoseconds,
-// may be the client's doing. Where others came behind them before they were
-// read, the instant is the others'. If the reader was away, they may have come
-// at any time since it left. If it was waiting, it was late by about as much for
-// the first of the bytes as for the last.
-func clientDelay(came openai.Received) int64 {
-	width := came.At - came.NotBefore
-	if came.Waited {
-		return min(width, came.Read-came.At)
-	}
-	return width
+// came is what a record keeps of when bytes came.
+func came(r openai.Received) record.Came {
+	return record.Came{Width: r.At - r.NotBefore, Unread: r.Read - r.At, Away: !r.Waited}
 }

@@ -87,23 +87,24 @@ func kindOf(err error) string {
 	return record.KindProtocol // TLS found the bytes wrong
 }
 
-// retryAfter returns the Retry-After header in seconds, 0 if there is none. A
-// date counts from the answer's own, so that the two clocks need not agree.
-func retryAfter(h *fasthttp.ResponseHeader) float64 {
+// retryAfter returns the Retry-After header in seconds, nil if there is none that
+// can be read. A date counts from the answer's own, so that the two clocks need
+// not agree; one that has passed is 0.
+func retryAfter(h *fasthttp.ResponseHeader) *float64 {
 	value := strings.TrimSpace(string(h.Peek("Retry-After")))
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		if seconds > 0 && seconds < 1e9 {
-			return seconds
+		if seconds >= 0 && seconds < 1e9 {
+			return &seconds
 		}
-		return 0
+		return nil
 	}
 	until, err := fasthttp.ParseHTTPDate([]byte(value))
 	if err != nil {
-		return 0
+		return nil
 	}
 	from, err := fasthttp.ParseHTTPDate(h.Peek("Date"))
 	if err != nil {
-		return 0
+		return nil
 	}
-	return max(until.Sub(from).Seconds(), 0)
+	return new(max(until.Sub(from).Seconds(), 0))
 }

@@ -27,8 +27,8 @@ func (s *Sender) retryWait(rec *record.Request) (time.Duration, bool) {
 	default:
 		return 0, false
 	}
-	if rec.RetryAfter > 0 {
-		return time.Duration(rec.RetryAfter * float64(time.Second)), true
+	if rec.RetryAfter != nil {
+		return time.Duration(*rec.RetryAfter * float64(time.Second)), true
 	}
 	return min(firstRetryWait<<min(attempts, 16), longestRetryWait), true
 }

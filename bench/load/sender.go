@@ -91,15 +91,16 @@ func (s *Sender) Send(ctx context.Context, job *Job, rec *record.Request) {
 		a := attempt{Sender: s, job: job, rec: rec, scratch: w, dog: dog, leaveAfterTokens: leave.AfterTokens}
 		a.run(ctx)
 		wait, again := s.retryWait(rec)
-		if !again {
+		if !again || !dog.allows(wait) {
 			return
 		}
-		if !pause(ctx, wait) {
-			a.fail(ctx, rec.Kind, errors.New(rec.Error))
-			return
-		}
-		renew(rec)
 		dog.attempt()
+		refusal := errors.New(rec.Error)
+		renew(rec)
+		if !pause(ctx, wait) {
+			a.fail(ctx, rec.Retried[len(rec.Retried)-1], refusal)
+			return
+		}
 	}
 }
 

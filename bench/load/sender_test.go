@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"reflect"
@@ -315,8 +316,10 @@ func TestTimeoutAndCancel(t *testing.T) {
 }
 
 func TestRateLimited(t *testing.T) {
+	none := math.Inf(1)
 	for header, want := range map[string]float64{
-		"Retry-After: 1": 1, "Retry-After: 0.5": 0.5, "Retry-After: -1": 0, "Retry-After: soon": 0, "X: y": 0, "Retry-After: NaN": 0,
+		"Retry-After: 1": 1, "Retry-After: 0.5": 0.5, "Retry-After: 0": 0, "Retry-After: -1": none, "Retry-After: soon": none,
+		"X: y": none, "Retry-After: NaN": none,
 		"Date: Mon, 02 Jan 2006 15:04:05 GMT\r\nRetry-After: Mon, 02 Jan 2006 15:04:35 GMT": 30,
 		"Date: Mon, 02 Jan 2006 15:04:05 GMT\r\nRetry-After: Mon, 02 Jan 2006 15:03:35 GMT": 0,
 	} {
@@ -325,10 +328,41 @@ func TestRateLimited(t *testing.T) {
 			return true
 		})
 		rec := sendOne(t.Context(), s)
-		if rec.Outcome != record.Failed || rec.Kind != record.KindRateLimited || rec.RetryAfter != want ||
-			rec.Status != 429 || rec.Error != "slow down" {
-			t.Errorf("%s: %+v", header, rec)
+		got := none
+		if rec.RetryAfter != nil {
+			got = *rec.RetryAfter
 		}
+		if rec.Outcome != record.Failed || rec.Kind != record.KindRateLimited || got != want ||
+			rec.Status != 429 || rec.Error != "slow down" {
+			t.Errorf("%s: %+v, Retry-After %v, want %v", header, rec, got, want)
+		}
+	}
+}
+
+func TestACompressedAnswerIsRefused(t *testing.T) {
+	s := play(t, func(c *net.TCPConn, _ *http.Request) bool {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd")
+		return true
+	})
+	rec := sendOne(t.Context(), s)
+	if rec.Outcome != record.Failed || rec.Kind != record.KindProtocol || !strings.Contains(rec.Error, `"gzip"`) {
+		t.Errorf("%+v", rec)
+	}
+}
+
+func TestAnAnswerWithoutEndIsGivenUp(t *testing.T) {
+	s := play(t, func(c *net.TCPConn, _ *http.Request) bool {
+		io.WriteString(c, streamHead)
+		some := events(strings.Split(strings.Repeat(token("a")+"\n", 1000), "\n")[:1000]...)
+		for {
+			if _, err := io.WriteString(c, some); err != nil {
+				return false // the client is gone
+			}
+		}
+	})
+	rec := sendOne(t.Context(), s)
+	if rec.Outcome != record.Failed || rec.Kind != record.KindProtocol || !strings.Contains(rec.Error, "does not end") || len(rec.Events) > leastEvents+1 {
+		t.Errorf("%s %s %q, %d events", rec.Outcome, rec.Kind, rec.Error, len(rec.Events))
 	}
 }
 

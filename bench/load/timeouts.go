@@ -20,8 +20,8 @@ type Timeouts struct {
 	FirstToken time.Duration
 	// Progress bounds the time from one event with tokens to the next.
 	Progress time.Duration
-	// Total bounds the whole request, from its dispatch to its end, retries and
-	// the waits between them included.
+	// Total bounds the whole request, from its place under the in-flight cap to its
+	// end, retries and the waits between them included.
 	Total time.Duration
 }
 
@@ -83,6 +83,11 @@ func (d *watchdog) stop() {
 		d.timer.Stop()
 	}
 	d.end(nil)
+}
+
+// allows reports whether the request may still go on after a wait.
+func (d *watchdog) allows(wait time.Duration) bool {
+	return d.limits.Total == 0 || d.now()+int64(wait) < d.began+int64(d.limits.Total)
 }
 
 // attempt begins the watch of another attempt.

@@ -25,6 +25,9 @@ type Answer struct {
 	// KeepText keeps the text of the first choice for Result.Text. It may change
 	// between a Reset and the first Feed, and survives Reset.
 	KeepText bool
+	// MaxEvents bounds the token-bearing events, so that an answer that never ends
+	// does not fill the memory; 0 is no bound. It is as KeepText is.
+	MaxEvents int
 
 	events  sse.Decoder
 	decoder Decoder
@@ -63,7 +66,7 @@ func (a *Answer) Reset(api API, exactTokens int) {
 	a.tokens.reset()
 	a.decoder.API = api
 	*a = Answer{
-		KeepText: a.KeepText, exactTokens: exactTokens, given: never, at: never,
+		KeepText: a.KeepText, MaxEvents: a.MaxEvents, exactTokens: exactTokens, given: never, at: never,
 		events: a.events, decoder: a.decoder, tokens: a.tokens,
 		body: a.body[:0], text: a.text[:0], speaking: a.speaking[:0],
 	}
@@ -184,8 +187,11 @@ func (a *Answer) note(c *Chunk) {
 			a.speaking = append(a.speaking, d.Choice)
 		}
 	}
-	if c.Done {
+	switch {
+	case c.Done:
 		a.done, a.over = true, true
+	case a.MaxEvents > 0 && len(a.tokens.events) > a.MaxEvents:
+		a.fail(Malformed, fmt.Sprintf("the answer does not end: more than %d events with tokens have come", a.MaxEvents))
 	}
 }
 

@@ -49,7 +49,9 @@ func (l *tokenLog) add(c *Chunk, came Received) {
 	if c.UsageKnown && len(c.Deltas) == 1 {
 		total = c.Usage.CompletionTokens
 	}
-	came.NotBefore = came.At
+	if came.At < came.Read { // else the instant is when it was read
+		came.NotBefore = came.At
+	}
 	for i := range c.Deltas {
 		d := &c.Deltas[i]
 		if !d.TokenBearing() {

@@ -43,7 +43,9 @@ func drawRequest(t *rapid.T) *Request {
 		r.Flags = append(r.Flags, rapid.String().Draw(t, "flag"))
 	}
 	r.Reused = rapid.Bool().Draw(t, "reused")
-	r.RetryAfter = rapid.Float64Range(0, 1e6).Draw(t, "retry after")
+	if rapid.Bool().Draw(t, "has retry after") {
+		r.RetryAfter = new(rapid.Float64Range(0, 1e6).Draw(t, "retry after"))
+	}
 	r.PromptTokens = rapid.Int().Draw(t, "prompt tokens")
 	r.CachedTokens = rapid.Int().Draw(t, "cached tokens")
 	r.PromptTokensAsked = rapid.Int().Draw(t, "asked")
@@ -53,18 +55,24 @@ func drawRequest(t *rapid.T) *Request {
 	for range rapid.IntRange(0, 3).Draw(t, "events") {
 		r.Events = append(r.Events, Event{
 			At: Instant(rapid.Int64().Draw(t, "at")), Tokens: rapid.Float64Range(0, 1e6).Draw(t, "tokens"),
-			Width: rapid.Int64().Draw(t, "width"), Unread: rapid.Int64().Draw(t, "unread"), Delay: rapid.Int64().Draw(t, "delay"),
+			Came: drawCame(t),
 		})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "retried") {
 		r.Retried = append(r.Retried, rapid.String().Draw(t, "kind"))
 	}
-	r.FirstDelay, r.LastDelay = rapid.Int64().Draw(t, "first delay"), rapid.Int64().Draw(t, "last delay")
+	r.FirstCame, r.LastCame = drawCame(t), drawCame(t)
 	r.Text = rapid.String().Draw(t, "text")
 	if rapid.Bool().Draw(t, "timing") {
 		r.Timing = &wire.Timing{Server: wire.Instants{FirstNS: rapid.Int64().Draw(t, "first")}}
 	}
 	return r
+}
+
+func drawCame(t *rapid.T) Came {
+	return Came{
+		Width: rapid.Int64().Draw(t, "width"), Unread: rapid.Int64().Draw(t, "unread"), Away: rapid.Bool().Draw(t, "away"),
+	}
 }
 
 func readAll(t interface{ Fatal(...any) }, r io.Reader) (records []*Request, bad []int, cut bool) {
@@ -228,7 +236,7 @@ func TestWriterErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := New()
-	bad.RetryAfter = math.NaN()
+	bad.RetryAfter = new(math.NaN())
 	if err := w.Write(bad); err == nil {
 		t.Error("a record that JSON cannot hold is written")
 	}

@@ -95,8 +95,8 @@ type Request struct {
 	Flags   []string `json:"flags,omitempty"`
 	// Reused says that the request went out on a connection that had served one before.
 	Reused bool `json:"reused,omitempty"`
-	// RetryAfter is the server's Retry-After in seconds, where it sent one.
-	RetryAfter float64 `json:"retry_after_s,omitempty"`
+	// RetryAfter is the server's Retry-After in seconds; nil: it sent none.
+	RetryAfter *float64 `json:"retry_after_s,omitempty"`
 	// Retried holds the kind of failure of each attempt before this one. Sched,
 	// Dispatch and Slot are the first attempt's, all else is the last one's.
 	Retried []string `json:"retried,omitempty"`
@@ -110,10 +110,9 @@ type Request struct {
 	// TokensEstimated says that usage had to be spread evenly over the events.
 	TokensEstimated bool `json:"tokens_estimated,omitempty"`
 
-	// FirstDelay and LastDelay are how much of First and Last, in nanoseconds, may
-	// be the client's own doing: tokens that lay unread.
-	FirstDelay int64 `json:"first_delay_ns,omitempty"`
-	LastDelay  int64 `json:"last_delay_ns,omitempty"`
+	// FirstCame and LastCame say how exactly First and Last are known.
+	FirstCame Came `json:"first_came,omitzero"`
+	LastCame  Came `json:"last_came,omitzero"`
 	// Events holds the token-bearing events of the first choice, in order.
 	Events []Event `json:"events,omitempty"`
 	// Text is the first choice's answer, where it was asked to be kept.
@@ -127,14 +126,20 @@ type Event struct {
 	// At is when it came, by the kernel's stamp where there is one.
 	At     Instant `json:"at_ns"`
 	Tokens float64 `json:"tokens"`
-	// Width is how many nanoseconds earlier it may have come, where others lay
-	// unread behind it and At is theirs; 0: At is exact.
+	Came
+}
+
+// Came says how exactly the instant is known at which an event came.
+type Came struct {
+	// Width is how many nanoseconds before the instant it may have come: others
+	// lay unread behind it, whose instant this is, or the instant is when it was
+	// read. 0: the instant is exact.
 	Width int64 `json:"width_ns,omitempty"`
-	// Unread is how many nanoseconds after At it was read; 0: At is no kernel's
-	// stamp, but when it was read.
+	// Unread is how many nanoseconds after the instant it was read; 0: the instant
+	// is no kernel's stamp, but when it was read.
 	Unread int64 `json:"unread_ns,omitempty"`
-	// Delay is how much of Width may be the client's own doing.
-	Delay int64 `json:"delay_ns,omitempty"`
+	// Away says that the client was not waiting for it.
+	Away bool `json:"away,omitempty"`
 }
 
 // New returns a record whose instants are all unset.

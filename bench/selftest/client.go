@@ -111,31 +111,28 @@ type observed struct {
 // watch watches this process during the measured window of a load that starts
 // now. What it returns waits for the end of that, or of ctx.
 func (c *client) watch(ctx context.Context, window load.Window, target string) func() observed {
-	seen := make(chan observed, 1)
-	wait := func(d time.Duration) {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
+	monitor := health.NewMonitor(c.clock)
+	monitor.WatchTarget(target)
+	var o observed
+	var used time.Duration
+	var since int64
+	ended := make(chan struct{})
+	stop := monitor.WatchWindow(ctx, window.Warmup, window.Measure, func(begins bool) {
+		now, ok := health.ProcessCPU()
+		if begins {
+			used, since = now, c.clock.Now()
+			return
 		}
-	}
-	go func() {
-		wait(window.Warmup)
-		monitor := health.NewMonitor(c.clock)
-		monitor.WatchTarget(target)
-		used, _ := health.ProcessCPU()
-		since := c.clock.Now()
-		monitor.Start()
-		wait(window.Measure)
-		var o observed
-		if now, ok := health.ProcessCPU(); ok {
+		if ok {
 			o.cores = float64(now-used) / float64(c.clock.Now()-since)
 		}
-		o.report = monitor.Stop()
-		seen <- o
-	}()
-	return func() observed { return <-seen }
+		close(ended)
+	})
+	return func() observed {
+		<-ended
+		o.report = stop()
+		return o
+	}
 }
 
 // tally counts what a window held.

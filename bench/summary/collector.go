@@ -3,6 +3,7 @@ package summary
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"llmsim-bench/bench/record"
 	"llmsim-bench/internal/hist"
@@ -15,9 +16,10 @@ type Window struct{ Start, End record.Instant }
 // A Collector gathers the records of one load point, in memory that does not
 // grow with their number. It is not safe for concurrent use.
 type Collector struct {
-	window Window
-	values map[string]*values        // by name of a per-request metric
-	events map[string]*hist.Duration // by name of a per-event metric
+	window   Window
+	lateness func(from, to record.Instant) time.Duration
+	values   map[string]*values        // by name of a per-request metric
+	events   map[string]*hist.Duration // by name of a per-event metric
 	// undelayed holds the values of the headline metrics less what the client
 	// itself may have added.
 	undelayed map[string]*hist.Exact
@@ -46,9 +48,15 @@ type values struct {
 const valueDigits = 4
 
 // NewCollector returns an empty Collector for a window, which must have a length.
-func NewCollector(w Window) *Collector {
+// lateness says by how much the client as a whole was late, at most, between two
+// instants; nil: never.
+func NewCollector(w Window, lateness func(from, to record.Instant) time.Duration) *Collector {
+	if lateness == nil {
+		lateness = func(record.Instant, record.Instant) time.Duration { return 0 }
+	}
 	c := &Collector{
 		window:    w,
+		lateness:  lateness,
 		values:    make(map[string]*values),
 		events:    make(map[string]*hist.Duration),
 		undelayed: map[string]*hist.Exact{TTFT: hist.NewExactTo(valueDigits), E2E: hist.NewExactTo(valueDigits)},
@@ -100,7 +108,7 @@ func (c *Collector) addValue(metric string, ns int64, r *record.Request) {
 	v.exact.Record(ns, 1)
 	v.histogram.Record(ns, 1)
 	if rest := c.undelayed[metric]; rest != nil {
-		rest.Record(ns-clientDelay(metric, r), 1)
+		rest.Record(ns-c.clientDelay(metric, r), 1)
 	}
 }
 
@@ -109,6 +117,33 @@ func (c *Collector) noteSendDelay(ns int64) {
 		c.sendDelays = [2]int64{ns, ns}
 	}
 	c.sendDelays = [2]int64{min(c.sendDelays[0], ns), max(c.sendDelays[1], ns)}
+}
+
+// clientDelay is what the client itself may have added to TTFT or E2E, in
+// nanoseconds: its goroutine ran late, writing took until the last byte was handed
+// over, and the token lay unread. The waits for a slot and for a connection are
+// not in it: the first was asked for, the second is the server's and the network's.
+func (c *Collector) clientDelay(metric string, r *record.Request) int64 {
+	late, _ := span(r.Sched, r.Dispatch)
+	writing, _ := span(r.Conn, r.Sent)
+	if len(r.Retried) > 0 { // Conn is the last attempt's
+		writing = 0
+	}
+	if metric == E2E {
+		return late + writing + c.unreadDelay(r.Last, r.LastCame)
+	}
+	return late + writing + c.unreadDelay(r.First, r.FirstCame)
+}
+
+// unreadDelay is how much of an instant may be the client's doing: all of what is
+// not known of it, if the client was away. A client that waited was late by no
+// more than it was as a whole: what came in one piece after a long silence
+// accuses nobody.
+func (c *Collector) unreadDelay(at record.Instant, came record.Came) int64 {
+	if came.Width <= 0 || came.Away {
+		return max(came.Width, 0)
+	}
+	return min(came.Width, int64(c.lateness(at-record.Instant(came.Width), at+record.Instant(came.Unread))))
 }
 
 // ambiguous is the delay of an event's instant from which on the event is counted
@@ -121,7 +156,7 @@ func (c *Collector) addEvents(r *record.Request) {
 		if ev.Unread > 0 {
 			c.events[ReceiveDelay].Record(ev.Unread, 1)
 		}
-		if ev.Delay >= ambiguous {
+		if c.unreadDelay(ev.At, ev.Came) >= ambiguous {
 			c.ambiguousEvents++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"pgregory.net/rapid"
@@ -45,7 +46,7 @@ type conditions struct {
 
 func point(t *testing.T, under conditions, records ...*record.Request) summary.Point {
 	t.Helper()
-	c := summary.NewCollector(summary.Window{End: under.end})
+	c := summary.NewCollector(summary.Window{End: under.end}, nil)
 	for _, r := range records {
 		c.Add(r)
 	}
@@ -216,7 +217,7 @@ func TestAchievedRate(t *testing.T) {
 }
 
 func TestAWindowWithoutLengthIsNoPoint(t *testing.T) {
-	c := summary.NewCollector(summary.Window{Start: 5, End: 10})
+	c := summary.NewCollector(summary.Window{Start: 5, End: 10}, nil)
 	_, err := c.Point(summary.Conditions{CutAt: 5})
 	if err == nil || !strings.Contains(err.Error(), "must end after its start") {
 		t.Errorf("error %v", err)
@@ -224,13 +225,19 @@ func TestAWindowWithoutLengthIsNoPoint(t *testing.T) {
 }
 
 func TestQuantilesWithoutTheClientsOwnDelay(t *testing.T) {
-	c := summary.NewCollector(summary.Window{End: second(1)})
 	late := request(0)
-	late.Dispatch += 5 * ms                      // 6 late + 4 writing
-	late.FirstDelay, late.LastDelay = 2*ms, 3*ms // and unread
-	again := request(0)                          // 1 late, and the writing is another attempt's
+	late.Dispatch += 5 * ms                                 // 6 late + 4 writing
+	late.FirstCame = record.Came{Width: 2 * ms, Away: true} // and unread
+	late.LastCame = record.Came{Width: 50 * ms, Unread: ms} // by no more than all was late
+	again := request(0)                                     // 1 late, and the writing is another attempt's
 	again.First, again.Last = again.First+9*ms, again.Last+9*ms
 	again.Retried = []string{record.KindRateLimited}
+	c := summary.NewCollector(summary.Window{End: second(1)}, func(from, to record.Instant) time.Duration {
+		if from != late.Last-50*ms || to != late.Last+ms {
+			t.Errorf("asked for %d to %d ns", from, to)
+		}
+		return 3 * time.Millisecond
+	})
 	c.Add(late)
 	c.Add(again)
 	failed := request(0)
@@ -257,8 +264,8 @@ func TestQuantilesWithoutTheClientsOwnDelay(t *testing.T) {
 func TestReceiveDelayAndAmbiguousEvents(t *testing.T) {
 	r := request(0)
 	r.Events[0].Unread, r.Events[1].Unread = 2*ms, 4*ms
-	r.Events[1].Width, r.Events[1].Delay = 5*ms, ms
-	r.Events[2].Width, r.Events[2].Delay = 5*ms, ms-1
+	r.Events[1].Width, r.Events[1].Away = ms, true
+	r.Events[2].Width = 5 * ms // but nothing was late
 	p := point(t, oneSecond(1), r)
 	got := p.Metrics["receive_delay"].Client
 	if got == nil || got.Count != 2 || got.Mean != 3 || p.AmbiguousEvents != 1 {
@@ -296,7 +303,7 @@ func drawRequest(t *rapid.T) *record.Request {
 func TestPropertiesOfAnyRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		records := rapid.SliceOfN(rapid.Custom(drawRequest), 0, 12).Draw(t, "records")
-		c := summary.NewCollector(summary.Window{End: second(10)})
+		c := summary.NewCollector(summary.Window{End: second(10)}, nil)
 		for _, r := range records {
 			c.Add(r)
 		}

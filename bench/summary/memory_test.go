@@ -11,7 +11,7 @@ import (
 
 // Once there are more values than are kept one by one, more of them take no more.
 func TestMemoryDoesNotGrowWithTheRecords(t *testing.T) {
-	c := summary.NewCollector(summary.Window{End: second(1e6)})
+	c := summary.NewCollector(summary.Window{End: second(1e6)}, nil)
 	rng := rand.New(rand.NewPCG(1, 2))
 	r := request(0)
 	add := func(n int) int64 {

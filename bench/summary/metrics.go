@@ -102,23 +102,6 @@ func perToken(ns int64, tokens float64) (int64, bool) {
 	return int64(each), true
 }
 
-// clientDelay is what the client itself may have added to TTFT or E2E: its
-// goroutine ran late, writing took until the last byte was handed over, and the
-// token lay unread. The waits for a slot and for a connection are not in it: the
-// first was asked for, the second is the server's and the network's.
-func clientDelay(metric string, r *record.Request) int64 {
-	late, _ := span(r.Sched, r.Dispatch)
-	writing, _ := span(r.Conn, r.Sent)
-	if len(r.Retried) > 0 { // Conn is the last attempt's
-		writing = 0
-	}
-	unread := r.FirstDelay
-	if metric == E2E {
-		unread = r.LastDelay
-	}
-	return late + writing + unread
-}
-
 // eachGap calls gap for every event but the first, with the time since the
 // event before, and itl for those that carry tokens, with the time a token took
 // and how many of the histogram's counts it deserves. Token counts can be

@@ -87,7 +87,7 @@ func TestEvaluate(t *testing.T) {
 }
 
 func TestEveryStatisticIsItsOwn(t *testing.T) {
-	c := summary.NewCollector(summary.Window{End: second(1)})
+	c := summary.NewCollector(summary.Window{End: second(1)}, nil)
 	for i := range 200 {
 		r := request(0)
 		r.First = second(float64(i*i+1) / 1000)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -56,8 +58,34 @@ func (d *Delays) ofLeaving(id int64) time.Duration {
 }
 
 // Distribution holds quantiles at even steps, from the least value to the
-// greatest, in nanoseconds. Without any, all values are 0.
+// greatest, in nanoseconds. Without any, all values are 0. Its text is the numbers
+// with spaces between them.
 type Distribution []int64
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Distribution) MarshalText() ([]byte, error) {
+	var text []byte
+	for i, ns := range d {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = strconv.AppendInt(text, ns, 10)
+	}
+	return text, nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Distribution) UnmarshalText(text []byte) error {
+	*d = nil
+	for _, field := range strings.Fields(string(text)) {
+		ns, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return fmt.Errorf("delays: %q is no number of nanoseconds", field)
+		}
+		*d = append(*d, ns)
+	}
+	return d.check("such")
+}
 
 // NewDistribution returns steps+1 quantiles of sorted values.
 func NewDistribution(sorted []int64, steps int) Distribution {

@@ -67,7 +67,7 @@ func Run(c Config) (*report.Result, error) {
 		window := c.Window()
 		p := &point{
 			config: &c, index: i, timeline: timeline, nextID: firstID,
-			records: summary.NewCollector(summary.Window{Start: record.Instant(window.Warmup), End: record.Instant(window.End())}),
+			records: summary.NewCollector(summary.Window{Start: record.Instant(window.Warmup), End: record.Instant(window.End())}, nil),
 		}
 		got, err := p.run()
 		if err != nil {
