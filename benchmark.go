@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"llmsim-bench/bench"
 	"llmsim-bench/bench/report"
 	"llmsim-bench/bench/selftest"
+	"llmsim-bench/internal/wholefile"
 )
 
 // benchmark puts the loads on the server that the flags name, or on a simulator
@@ -29,6 +31,9 @@ func benchmark(c *cli.Context, w bench.Workload) error {
 	}
 	config, err := clientConfig(c)
 	if err != nil {
+		return err
+	}
+	if err := w.Check(); err != nil {
 		return err
 	}
 	_, terminal := report.Terminal(os.Stderr)
@@ -64,6 +69,11 @@ func orSimulator(c *cli.Context, config *bench.Config) (stop func(), err error) 
 	if c.IsSet(flagURL) {
 		return nil, fmt.Errorf("--%s is empty", flagURL)
 	}
+	for _, flag := range []string{flagCA, flagInsecure, flagProxy} {
+		if c.IsSet(flag) {
+			return nil, fmt.Errorf("--%s is for a server that --%s names; the bundled simulator is reached without it", flag, flagURL)
+		}
+	}
 	simulator, err := startSimulator()
 	if err != nil {
 		return nil, err
@@ -86,11 +96,20 @@ func noArguments(c *cli.Context) error {
 // checkOutputs finds out, before anything is measured, whether the files that the
 // flags name can be made.
 func checkOutputs(c *cli.Context, flags ...string) error {
+	seen := make(map[string]string)
 	for _, name := range flags {
 		path := c.String(name)
 		if path == "" {
 			continue
 		}
+		full, err := filepath.Abs(path)
+		if err != nil {
+			return fmt.Errorf("--%s %s: %w", name, path, err)
+		}
+		if other := cmp.Or(seen[full], seen[full+wholefile.Suffix]); other != "" {
+			return fmt.Errorf("--%s and --%s name the same file, %s", other, name, path)
+		}
+		seen[full], seen[full+wholefile.Suffix] = name, name
 		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 			return fmt.Errorf("--%s %s is no file that can be replaced; name a new file or a regular one", name, path)
 		}
@@ -129,7 +148,7 @@ func verdict(result *report.Result, maxFailures int64) error {
 	var limited, missed bool
 	for _, p := range result.Points {
 		ok += p.Accounting.OK
-		failed += p.Accounting.Failed
+		failed += p.Accounting.Failed + p.Accounting.CutOff()
 		limited = limited || p.Health.Verdict == "limited"
 		for _, o := range p.SLO {
 			missed = missed || !o.Met
@@ -161,7 +180,7 @@ func beyondSelftest(w *bench.Workload) []string {
 	}
 	var warnings []string
 	for _, l := range w.Loads {
-		rps := w.OfferedRPS(l)
+		rps := w.PeakRPS(l)
 		for _, text := range found.Warnings(rps, rps*w.OutputTokens(l), l.Concurrency) {
 			warnings = append(warnings, fmt.Sprintf("%s: %s", l, text))
 		}

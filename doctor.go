@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -66,7 +65,7 @@ func runDoctor(c *cli.Context) error {
 		return err
 	}
 	if path := c.String(flagOut); path != "" {
-		if err := writeJSON(path, found); err != nil {
+		if err := wholefile.WriteJSON(path, found); err != nil {
 			return err
 		}
 	}
@@ -87,13 +86,4 @@ func writeDiagnosis(w io.Writer, d *bench.Diagnosis) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", mark, f.Topic, f.Says)
 	}
 	return table.Flush()
-}
-
-// writeJSON writes a value to a file that appears when it is complete.
-func writeJSON(path string, value any) error {
-	data, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return err
-	}
-	return wholefile.Write(path, append(data, '\n'))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -60,8 +61,8 @@ func TestTheDoctorOnTheSimulator(t *testing.T) {
 		"usage asked for":  {Says: "in an event of its own at the end"},
 		"tokens per event": {Says: "1.00 (8 tokens in 8 events)"},
 		"stream_options":   {Says: "is accepted; usage came"},
-		"ignore_eos":       {Says: "8 of 8 tokens came"},
-		"min_tokens":       {Says: "8 of 8 tokens came"},
+		"ignore_eos":       {Says: "no effect can be seen: 96 of 96 tokens"},
+		"min_tokens":       {Says: "no effect can be seen"},
 		"prompt length":    {Says: "a prompt made of 512 tokens has 512 by the server's count, 0 of them"},
 		"keep-alive":       {Says: "connections are used again"},
 		"compression":      {Says: "streams are not compressed"},
@@ -116,7 +117,7 @@ func TestTheDoctorOnAnOddServer(t *testing.T) {
 		"comments":       {Says: "keep-alives"},
 		"usage unasked":  {Says: "with the finish_reason"},
 		"stream_options": {Says: "is refused (status 422)"},
-		"ignore_eos":     {Says: "4 tokens came where 8 were asked for", Warning: true},
+		"ignore_eos":     {Says: "4 tokens came where 96 were asked for", Warning: true},
 		"keep-alive":     {Says: "closes every connection", Warning: true},
 		"compression":    {Says: "gets gzip"},
 		"descriptors":    {Says: "the limit is"},
@@ -128,4 +129,46 @@ func TestADoctorWithoutAServer(t *testing.T) {
 	if code != exitError || !strings.Contains(stderr, "nothing usable answers") {
 		t.Errorf("exit code %d, said %q", code, stderr)
 	}
+}
+
+// A server that says what it would do by itself, and takes min_tokens.
+func TestTheDoctorSeesWhatAnExtensionDoes(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" {
+			fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
+			return
+		}
+		var asked struct {
+			MinTokens int `json:"min_tokens"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		w.Header().Set("Content-Type", "text/event-stream")
+		n := max(5, asked.MinTokens)
+		fmt.Fprint(w, strings.Repeat(`data: {"choices":[{"index":0,"delta":{"content":"x"}}]}`+"\n\n", n)+
+			fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":%d}}`, n)+"\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(server.Close)
+	found := diagnose(t, "--url", server.URL+"/v1")
+	wantFindings(t, found, map[string]bench.Finding{
+		"min_tokens":     {Says: "does something: 96 tokens come with it, 5 without"},
+		"ignore_eos":     {Says: "5 tokens came where 96 were asked for", Warning: true},
+		"stream_options": {Says: "usage comes without it too"},
+	})
+}
+
+func TestTheDoctorIsAsPatientAsAsked(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/models" {
+			fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // only then is the server told that the client goes
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	found := diagnose(t, "--url", server.URL+"/v1", "--timeout", "50ms")
+	wantFindings(t, found, map[string]bench.Finding{
+		"api chat":    {Says: "timeout: no end after 50ms", Warning: true},
+		"compression": {Says: "no answer after 50ms", Warning: true},
+	})
 }

@@ -19,13 +19,14 @@ import (
 var allowedImports = map[string][]string{
 	".": {
 		"bench", "bench/arrival", "bench/load", "bench/openai", "bench/report", "bench/selftest", "bench/summary",
-		"bench/transport", "bench/workload", "simserver", "simserver/config", "experiments/simulate",
+		"bench/transport", "bench/workload", "simserver", "simserver/config", "simserver/recorder", "experiments", "experiments/simulate",
 	},
 
 	"experiments": {
-		"bench", "bench/arrival", "bench/load", "bench/report", "bench/summary", "bench/workload",
-		"experiments/simulate", "simserver/config",
+		"bench", "bench/arrival", "bench/load", "bench/record", "bench/report", "bench/summary", "bench/workload",
+		"experiments/plot", "experiments/simulate", "simserver/config",
 	},
+	"experiments/plot": {},
 	"experiments/simulate": {
 		"bench", "bench/load", "bench/record", "bench/report", "bench/summary", "bench/workload",
 		"simserver", "simserver/config", "simserver/engine", "simserver/eventlog", "simserver/sched", "simserver/virtual",
@@ -52,7 +53,7 @@ var allowedImports = map[string][]string{
 	"bench/report":  {"bench/summary"},
 
 	"simserver": {
-		"simserver/api", "simserver/config", "simserver/conn", "simserver/engine", "simserver/eventlog", "simserver/llm", "simserver/metrics", "simserver/sched",
+		"simserver/api", "simserver/config", "simserver/conn", "simserver/engine", "simserver/eventlog", "simserver/llm", "simserver/metrics", "simserver/recording", "simserver/sched",
 	},
 	"simserver/plan":       {},
 	"simserver/llm":        {"simserver/plan", "simserver/llm/schema"},
@@ -64,7 +65,9 @@ var allowedImports = map[string][]string{
 	"simserver/conn":       {},
 	"simserver/api":        {"simserver/plan", "simserver/llm", "simserver/engine", "simserver/conn", "simserver/metrics"},
 	"simserver/metrics":    {},
-	"simserver/config":     {},
+	"simserver/config":     {"simserver/recording"},
+	"simserver/recording":  {},
+	"simserver/recorder":   {"simserver/recording"},
 	"simserver/simtest":    {"simserver", "simserver/config"},
 
 	"internal/child":     {},

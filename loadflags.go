@@ -192,7 +192,36 @@ func clientConfig(c *cli.Context) (bench.Config, error) {
 		note(flagTimestamps, err)
 	}
 	config.Leave, err = leave(c)
-	return config, errors.Join(append(errs, err)...)
+	return config, errors.Join(append(errs, err, withoutEffect(c, &config))...)
+}
+
+// withoutEffect refuses flags that nothing would come of.
+func withoutEffect(c *cli.Context, config *bench.Config) error {
+	var errs []error
+	refuse := func(flag, why string, args ...any) {
+		if c.IsSet(flag) {
+			errs = append(errs, fmt.Errorf("--%s has no effect: %s", flag, fmt.Sprintf(why, args...)))
+		}
+	}
+	if config.RecordsPath == "" {
+		refuse(flagRecordText, "it is for --%s", flagRecords)
+	}
+	if strings.HasPrefix(config.URL, "http:") {
+		for _, flag := range []string{flagCA, flagInsecure} {
+			if config.Proxy == nil {
+				refuse(flag, "%s is no https URL", config.URL)
+			}
+		}
+	}
+	if !config.API.Streams() {
+		for _, flag := range []string{flagOutputTokens, flagFirstTokenTimeout, flagProgressTimeout} {
+			refuse(flag, "the %s API does not stream tokens", config.API)
+		}
+	}
+	if config.API.Takes(openai.Extensions{IgnoreEOS: true}) == (openai.Extensions{}) {
+		refuse(flagIgnoreEOS, "the %s API has no ignore_eos", config.API)
+	}
+	return errors.Join(errs...)
 }
 
 // leave reads which clients leave early.
@@ -202,6 +231,13 @@ func leave(c *cli.Context) (load.Leave, error) {
 			return load.Leave{}, fmt.Errorf("--%s needs --%s or --%s, which say when clients leave", flagCancelFraction, flagCancelAfterTokens, flagCancelAfter)
 		}
 		return load.Leave{}, nil
+	}
+	for flag, possible := range map[string]bool{
+		flagCancelAfterTokens: c.Int(flagCancelAfterTokens) > 0, flagCancelAfter: c.Duration(flagCancelAfter) > 0,
+	} {
+		if c.IsSet(flag) && !possible {
+			return load.Leave{}, fmt.Errorf("--%s is not possible with %v, must be above 0", flag, c.Value(flag))
+		}
 	}
 	return load.Leave{
 		Fraction: c.Float64(flagCancelFraction), AfterTokens: c.Int(flagCancelAfterTokens),

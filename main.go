@@ -47,7 +47,7 @@ func run(ctx context.Context, args []string) int {
 		Description: `Benchmark the bundled simulator:      llmsim-bench sweep
 Benchmark a server:                   llmsim-bench sweep --url http://host:8000/v1 --rates 1,2,4
 Start the simulator for your client:  llmsim-bench serve`,
-		Commands:        []*cli.Command{sweepCommand(), runCommand(), serveCommand(), simulateCommand(), doctorCommand(), selftestCommand()},
+		Commands:        []*cli.Command{sweepCommand(), runCommand(), serveCommand(), simulateCommand(), experimentsCommand(), doctorCommand(), selftestCommand()},
 		HideHelpCommand: true,
 		ExitErrHandler:  func(*cli.Context, error) {}, // run decides
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -97,9 +98,11 @@ func oneOf(c *cli.Context, flags ...string) (string, error) {
 
 // oneLoad reads the load that one of the flags says, and what comes with it.
 func oneLoad(c *cli.Context, kind string) (bench.Workload, error) {
-	for flag, of := range map[string]string{flagThink: flagConcurrency, flagTraceSpeed: flagTrace, flagArrival: flagRate} {
-		if c.IsSet(flag) && kind != of {
-			return bench.Workload{}, fmt.Errorf("--%s is possible with --%s only", flag, of)
+	for _, only := range []struct{ flag, with string }{
+		{flagThink, flagConcurrency}, {flagTraceSpeed, flagTrace}, {flagArrival, flagRate},
+	} {
+		if c.IsSet(only.flag) && kind != only.with {
+			return bench.Workload{}, fmt.Errorf("--%s is possible with --%s only", only.flag, only.with)
 		}
 	}
 	l, err := loadOf(c, kind)
@@ -115,7 +118,9 @@ func oneLoad(c *cli.Context, kind string) (bench.Workload, error) {
 			w.Warmup = 0
 		}
 		if !c.IsSet(flagDuration) && kind != flagBurst {
-			w.Duration = length - w.Warmup
+			if w.Duration = length - w.Warmup; w.Duration <= 0 {
+				return w, fmt.Errorf("--%s lasts %v, so that a --%s of %v leaves nothing to measure", kind, length, flagWarmup, w.Warmup)
+			}
 		}
 	}
 	return w, err
@@ -163,9 +168,13 @@ func traceLoad(c *cli.Context) (bench.Load, error) {
 		return bench.Load{}, err
 	}
 	options := workload.TraceOptions{Speed: c.Float64(flagTraceSpeed)}
-	if c.IsSet(flagDuration) {
+	if options.Speed <= 0 {
+		return bench.Load{}, fmt.Errorf("--%s %v is not possible, must be above 0", flagTraceSpeed, options.Speed)
+	}
+	until := options.Speed * float64(c.Duration(flagWarmup)+c.Duration(flagDuration))
+	if c.IsSet(flagDuration) && until > 0 && until < math.MaxInt64 {
 		// Only what will be sent needs to be read into memory.
-		options.Until = time.Duration(float64(c.Duration(flagWarmup)+c.Duration(flagDuration)) * options.Speed)
+		options.Until = time.Duration(until)
 	}
 	recording, err := workload.ReadTrace(file, options)
 	if err = errors.Join(err, file.Close()); err != nil {

@@ -139,6 +139,32 @@ func TestHalfRefusedIsAFailure(t *testing.T) {
 	}
 }
 
+// What had no chance to end is told, and is no success.
+func TestRequestsThatAreCutOffAreAFailure(t *testing.T) {
+	sim := simtest.Start(t)
+	code, result, stdout, stderr := runOf(t, "--url", sim.URL, "--model", "sim-fixed", "--rate", "200", "--duration", "500ms", "--warmup", "0s",
+		"--prompt-tokens", "16", "--output-tokens", "1000", "--max-in-flight", "1", "--timeout", "200ms")
+	a := result.Points[0].Accounting
+	if a.Dropped == 0 || code != exitFailures && code != exitLimited || !strings.Contains(stdout, "never sent") {
+		t.Errorf("exit code %d with %+v, said %q and printed\n%s", code, a, stderr, stdout)
+	}
+}
+
+// What a run that crashed left behind is not overwritten.
+func TestRecordsOfACrashAreKept(t *testing.T) {
+	records := filepath.Join(t.TempDir(), "r.jsonl")
+	if err := os.WriteFile(records+".partial", []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := finished(t, "run", "--url", "http://127.0.0.1:9/v1", "--rate", "1", "--records", records)
+	if code != exitError || !strings.Contains(stderr, "did not end") {
+		t.Errorf("exit code %d, said %q", code, stderr)
+	}
+	if left, err := os.ReadFile(records + ".partial"); err != nil || string(left) != "{}\n" {
+		t.Errorf("%q is left, %v", left, err)
+	}
+}
+
 // Each way to say a load makes the requests that it says.
 func TestLoadsThatChange(t *testing.T) {
 	sim := simtest.Start(t)
@@ -220,6 +246,16 @@ func TestALoadThatCannotBe(t *testing.T) {
 		{"a fraction of 2 of the clients can't leave", []string{"--rate", "1", "--cancel-fraction", "2", "--cancel-after", "1s"}},
 		{"-1 retries are not possible", []string{"--rate", "1", "--retries", "-1"}},
 		{"progress timeout -1s is not possible", []string{"--rate", "1", "--progress-timeout", "-1s"}},
+		{"--record-text has no effect: it is for --records", []string{"--rate", "1", "--record-text"}},
+		{"--cancel-after-tokens is not possible with 0", []string{"--rate", "1", "--cancel-after-tokens", "0"}},
+		{"--insecure has no effect: http://127.0.0.1:9/v1 is no https URL", []string{"--rate", "1", "--insecure"}},
+		{"--output-tokens has no effect: the embeddings API", []string{"--rate", "1", "--api", "embeddings", "--output-tokens", "5"}},
+		{"--ignore-eos has no effect: the messages API", []string{"--rate", "1", "--api", "messages", "--ignore-eos"}},
+		{"--trace-speed 0 is not possible", []string{"--trace", "run.go", "--trace-speed", "0"}},
+		{"--steps lasts 5s, so that a --warmup of 9s leaves nothing", []string{"--steps", "10@5s", "--warmup", "9s"}},
+		{"--out and --records name the same file", []string{"--rate", "1", "--out", "x.json", "--records", "./x.json"}},
+		{"--out and --records name the same file", []string{"--rate", "1", "--out", "x.json.partial", "--records", "x.json"}},
+		{"rate of NaN", []string{"--rate", "NaN"}},
 		{"the embeddings API does not stream", []string{"--rate", "1", "--api", "embeddings", "--cancel-after-tokens", "1"}},
 	} {
 		code, _, stderr := finished(t, append([]string{"run", "--url", "http://127.0.0.1:9/v1"}, tt.args...)...)

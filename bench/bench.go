@@ -4,7 +4,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -35,7 +34,7 @@ type Config struct {
 	// MaxInFlight caps the requests that are running at once; a request that
 	// waits for its turn is timed from its due time all the same. 0: no cap.
 	MaxInFlight int
-	// ConnectTimeout bounds opening a connection; 0: 10 s.
+	// ConnectTimeout bounds opening a connection; 0: no bound but the system's.
 	ConnectTimeout time.Duration
 	Timeouts       load.Timeouts
 	// Leave makes clients leave early.
@@ -114,22 +113,20 @@ func Run(ctx context.Context, c Config) (*report.Result, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	if c.RecordsPath != "" { // before the server is asked for anything
+		if err := record.CheckPath(c.RecordsPath); err != nil {
+			return nil, err
+		}
+	}
 	clock := sleep.NewClock()
 	pool, err := newPool(&c, clock)
 	if err != nil {
 		return nil, err
 	}
 	defer pool.Close()
-	var records *record.Writer
-	if c.RecordsPath != "" {
-		if records, err = record.Create(c.RecordsPath); err != nil {
-			return nil, err
-		}
-		defer records.Discard()
-	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	r := &runner{config: c, clock: clock, pool: pool, records: records, stop: stop}
+	r := &runner{config: c, clock: clock, pool: pool, stop: stop}
 	result := &report.Result{
 		Schema: report.Schema, ToolVersion: c.Version, Started: time.Now(), TargetURL: c.URL,
 		Seed: c.Seed, Machine: report.ThisMachine(), Points: []summary.Point{},
@@ -138,6 +135,12 @@ func Run(ctx context.Context, c Config) (*report.Result, error) {
 		return nil, err
 	}
 	result.Model = r.server.model
+	if c.RecordsPath != "" {
+		if r.records, err = record.Create(c.RecordsPath); err != nil {
+			return nil, err
+		}
+		defer r.records.Discard()
+	}
 	for i := range c.Loads {
 		if c.BeforeLoad != nil {
 			if err := c.BeforeLoad(ctx, i); err != nil {
@@ -157,17 +160,14 @@ func Run(ctx context.Context, c Config) (*report.Result, error) {
 		}
 	}
 	result.Configuration = r.resolved()
-	if records != nil {
-		if err = records.Close(); err != nil {
+	if r.records != nil {
+		if err = r.records.Close(); err != nil {
 			r.note("The records are not complete: %v.", err)
 		}
 	}
 	result.Notes = r.server.notes
 	return result, err
 }
-
-// defaultConnectTimeout is Config.ConnectTimeout where that is 0.
-const defaultConnectTimeout = 10 * time.Second
 
 func newPool(c *Config, clock sleep.Clock) (*transport.Pool, error) {
 	target, err := transport.ParseTarget(c.URL)
@@ -176,7 +176,7 @@ func newPool(c *Config, clock sleep.Clock) (*transport.Pool, error) {
 	}
 	return transport.New(transport.Config{
 		Target: target, Now: clock.Now, TLS: c.TLS, Proxy: c.Proxy, Timestamps: c.Timestamps,
-		ConnectTimeout: cmp.Or(c.ConnectTimeout, defaultConnectTimeout),
+		ConnectTimeout: c.ConnectTimeout,
 	}), nil
 }
 

@@ -34,8 +34,12 @@ type Diagnosis struct {
 	Limits   health.Limits `json:"limits"`
 }
 
-// doctorTokens is how many tokens the doctor's requests ask for.
-const doctorTokens = 8
+// Tokens that the doctor's requests ask for: as a rule, and where it matters
+// whether an exact number comes.
+const (
+	doctorTokens = 8
+	exactTokens  = 96
+)
 
 // Diagnose finds out what the server of c offers, with some two dozen requests
 // one after the other, and whether this host can hold so many connections to it
@@ -97,7 +101,7 @@ func (d *doctor) identity(context.Context) {
 func (d *doctor) try(ctx context.Context, api openai.API, e openai.Extensions, prompt string, tokens int) *record.Request {
 	sender := load.Sender{
 		Pool: d.pool, Clock: d.clock, API: api, Model: d.server.model, APIKey: d.config.APIKey,
-		Timeouts: load.Timeouts{Total: exchangeTimeout}, Extensions: e,
+		Timeouts: load.Timeouts{Total: d.patience()}, Extensions: e,
 	}
 	rec := record.New()
 	sender.Send(ctx, &load.Job{Phase: phaseProbe, Prompt: []byte(prompt), OutputTokens: tokens}, rec)
@@ -132,25 +136,31 @@ func (d *doctor) extensions(ctx context.Context) {
 	if d.noChat {
 		return
 	}
+	// Nobody answers a greeting with so many tokens who may end before.
+	plain := d.try(ctx, openai.Chat, openai.Extensions{}, "Hello", exactTokens)
 	for _, e := range []struct {
 		name string
 		openai.Extensions
 	}{
 		{"stream_options", openai.Extensions{StreamUsage: true}},
 		{"ignore_eos", openai.Extensions{IgnoreEOS: true}},
-		{"min_tokens", openai.Extensions{MinTokens: doctorTokens}},
+		{"min_tokens", openai.Extensions{MinTokens: exactTokens}},
 	} {
-		rec := d.try(ctx, openai.Chat, e.Extensions, "Hello", doctorTokens)
-		exact := e.ExactTokens(doctorTokens) > 0
+		rec := d.try(ctx, openai.Chat, e.Extensions, "Hello", exactTokens)
+		exact := e.ExactTokens(exactTokens) > 0
 		switch {
 		case rec.Status >= 400 && rec.Status < 500:
 			d.find(e.name, false, "is refused (status %d): %s", rec.Status, rec.Error)
 		case !usable(rec):
 			d.find(e.name, true, "%s: %s", rec.Kind, rec.Error)
-		case exact && rec.OutputTokens == doctorTokens:
-			d.find(e.name, false, "is accepted; %d of %d tokens came", rec.OutputTokens, doctorTokens)
+		case exact && rec.OutputTokens != exactTokens:
+			d.find(e.name, true, "is accepted, but %d tokens came where %d were asked for", rec.OutputTokens, exactTokens)
+		case exact && plain.OutputTokens == exactTokens:
+			d.find(e.name, false, "is accepted; no effect can be seen: %d of %d tokens come with it and without", exactTokens, exactTokens)
 		case exact:
-			d.find(e.name, true, "is accepted, but %d tokens came where %d were asked for", rec.OutputTokens, doctorTokens)
+			d.find(e.name, false, "is accepted and does something: %d tokens come with it, %d without", exactTokens, plain.OutputTokens)
+		case plain.OutputTokensFrom == record.FromUsage:
+			d.find(e.name, false, "is accepted; usage comes without it too")
 		case rec.OutputTokensFrom == record.FromUsage:
 			d.find(e.name, false, "is accepted; usage came")
 		default:

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -26,6 +27,14 @@ type exchanged struct {
 	sent, headerAt, bodyAt int64 // readings of the clock; bodyAt: its first byte
 }
 
+// patience is how long one request outside of any load may take.
+func (r *runner) patience() time.Duration {
+	if limit := r.config.Timeouts.Total; limit > 0 {
+		return min(limit, exchangeTimeout)
+	}
+	return exchangeTimeout
+}
+
 // get reads a small document from the server.
 func (r *runner) get(ctx context.Context, path string) (*exchanged, error) {
 	return r.exchange(ctx, "GET", path, nil, nil)
@@ -33,7 +42,8 @@ func (r *runner) get(ctx context.Context, path string) (*exchanged, error) {
 
 // exchange makes one request with the API's own headers and others.
 func (r *runner) exchange(ctx context.Context, method, path string, headers []transport.Header, body []byte) (*exchanged, error) {
-	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	limit := r.patience()
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer after %v", limit))
 	defer cancel()
 	conn, err := r.pool.Get(ctx)
 	if err != nil {

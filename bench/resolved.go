@@ -43,6 +43,7 @@ type leaving struct {
 // connections is what became of connections, and who said when bytes came.
 type connections struct {
 	Opened       int64  `json:"opened"`
+	Failed       int64  `json:"failed"` // attempts to open one
 	Reused       int64  `json:"reused"`
 	Dropped      int64  `json:"dropped"`
 	Timestamps   string `json:"timestamps"`
@@ -52,6 +53,7 @@ type connections struct {
 
 func (r *runner) resolved() resolved {
 	c, stats := &r.config, r.pool.Stats()
+	sent := c.API.Takes(r.sender.Extensions)
 	out := resolved{
 		API: c.API.String(), Loads: c.Loads, DurationS: c.Duration.Seconds(), WarmupS: c.Warmup.Seconds(),
 		Requests: c.Shape, MaxInFlight: c.MaxInFlight,
@@ -59,11 +61,11 @@ func (r *runner) resolved() resolved {
 		FirstTimeoutS: c.Timeouts.FirstToken.Seconds(), ProgressS: c.Timeouts.Progress.Seconds(),
 		TimeoutS: c.Timeouts.Total.Seconds(), Retries: c.Retries, SLO: c.SLO,
 		Server: r.server.kind, Simulator: r.server.simulator,
-		StreamUsage: r.sender.Extensions.StreamUsage, IgnoreEOS: r.sender.Extensions.IgnoreEOS,
+		StreamUsage: sent.StreamUsage, IgnoreEOS: sent.IgnoreEOS,
 		TemplateTokens: r.server.calibration.Overhead, VocabularyWords: len(r.server.calibration.Vocabulary),
 		Run: r.server.run,
 		Connections: connections{
-			Opened: stats.Dials, Reused: stats.Reuses, Dropped: stats.Stale, Timestamps: c.Timestamps.String(),
+			Opened: stats.Dials, Failed: stats.FailedDials, Reused: stats.Reuses, Dropped: stats.Stale, Timestamps: c.Timestamps.String(),
 			KernelStamps: stats.KernelStamps, UserStamps: stats.UserStamps,
 		},
 	}

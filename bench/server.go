@@ -48,7 +48,7 @@ func (r *runner) meet(ctx context.Context) error {
 	r.sender = &load.Sender{
 		Pool: r.pool, Clock: r.clock, API: r.config.API,
 		Model: r.server.model, APIKey: r.config.APIKey, Timeouts: r.config.Timeouts,
-		KeepText:  r.config.RecordText && r.records != nil,
+		KeepText:  r.config.RecordText,
 		Simulator: r.server.simulator, Run: r.server.run,
 		Extensions: openai.Extensions{
 			StreamUsage: true,
@@ -89,6 +89,8 @@ func (r *runner) readModels(ctx context.Context) error {
 		// Some servers list no models but serve them; the probe will tell.
 		r.server.model, r.server.kind = r.config.Model, serverHeader
 		return nil
+	case status == 404:
+		return fmt.Errorf("%s is not the base URL of an OpenAI-compatible server, or one that lists no models: GET %s/models answers with status 404 (most base URLs end in /v1; a server without a list needs the model's name)", url, strings.TrimRight(url, "/"))
 	case status != 200:
 		return fmt.Errorf("%s is not the base URL of an OpenAI-compatible server: GET %s/models answers with status %d (most base URLs end in /v1)", url, strings.TrimRight(url, "/"), status)
 	case json.Unmarshal(body, &list) != nil || list.Data == nil:

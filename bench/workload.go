@@ -80,10 +80,19 @@ func (w *Workload) OfferedRPS(l Load) float64 {
 	return l.Arrivals.MeanRate(w.Warmup, w.Window().End(), w.Window().End())
 }
 
+// PeakRPS is the highest rate that a load comes to, in requests a second; 0 in a
+// closed loop.
+func (w *Workload) PeakRPS(l Load) float64 {
+	if l.Concurrency > 0 {
+		return 0
+	}
+	return l.Arrivals.PeakRate()
+}
+
 // OutputTokens is the mean number of tokens that requests of a load ask for.
 func (w *Workload) OutputTokens(l Load) float64 {
 	if l.Trace != nil {
-		return l.Trace.Outputs().Mean()
+		return l.Trace.MeanOutput()
 	}
 	return w.Shape.Output.Mean()
 }

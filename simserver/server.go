@@ -34,6 +34,10 @@ type Options struct {
 	// SlowReaderTimeout bounds how long the end of an answer waits for its
 	// reader; default 30 s.
 	SlowReaderTimeout time.Duration
+	// Responses is what the models say; nil: filler.
+	Responses *config.Responses
+	// ResponsesFile is what Reload reads instead; empty: nothing to reload.
+	ResponsesFile string
 	// EventLog is a file for what the scheduler engines act on, for a replay in
 	// virtual time; empty: none.
 	EventLog string
@@ -60,17 +64,19 @@ var ErrClosed = api.ErrClosed
 
 // Server is a simulator on one listener.
 type Server struct {
-	listener net.Listener
-	api      *api.Server
-	engines  []engine.Engine
-	events   *eventlog.Writer // nil: none
+	listener  net.Listener
+	api       *api.Server
+	responses *responses
+	engines   []engine.Engine
+	timetable *engine.Timetable
+	events    *eventlog.Writer // nil: none
 }
 
 // Listen builds the models and opens the address (host:port; port 0 takes a
 // free one). Nothing is answered before Serve.
 func Listen(address string, models *config.Config, options Options) (*Server, error) {
 	options = options.withDefaults()
-	s := &Server{}
+	s := &Server{responses: newResponses(options.Responses, options.ResponsesFile)}
 	if options.EventLog != "" {
 		var err error
 		if s.events, err = eventlog.Create(options.EventLog); err != nil {
@@ -87,6 +93,7 @@ func Listen(address string, models *config.Config, options Options) (*Server, er
 func (s *Server) build(address string, models *config.Config, options Options) error {
 	clock := engine.ScaledClock{Wall: sleep.NewClock(), Scale: models.TimeScale}
 	arrivals := &conn.Arrivals{}
+	s.timetable = engine.NewTimetable(clock, clock.NewSleeper(), int64(engine.DefaultRest*clock.Scale))
 	counted := make([]metrics.Model, 0, len(models.Models))
 	served := make([]api.Model, 0, len(models.Models))
 	for _, m := range models.Models {
@@ -98,14 +105,11 @@ func (s *Server) build(address string, models *config.Config, options Options) e
 		steps, _ := e.(metrics.StepCounter)
 		replicas, _ := e.(metrics.Replicated)
 		counted = append(counted, metrics.Model{Name: m.Name, Engine: m.Engine, Steps: steps, Replicas: replicas})
-		served = append(served, api.Model{
-			Name: m.Name, ContextLength: m.ContextLength, Engine: e,
-			Generator: llm.NewGenerator(llm.Options{
-				ContextLength:    m.ContextLength,
-				TokensPerMessage: m.TemplateOverhead.TokensPerMessage,
-				TokensPerRequest: m.TemplateOverhead.TokensPerRequest,
-			}),
-		})
+		generator, err := s.newGenerator(m)
+		if err != nil {
+			return err
+		}
+		served = append(served, api.Model{Name: m.Name, ContextLength: m.ContextLength, Engine: s.timetable.Before(e), Generator: generator})
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -114,11 +118,27 @@ func (s *Server) build(address string, models *config.Config, options Options) e
 	s.listener = listener
 	s.api = api.NewServer(api.Config{
 		Models: served, Metrics: metrics.New(counted, clock.Scale), Clock: clock, TimeScale: clock.Scale,
-		Arrivals: arrivals, Version: options.Version,
+		Arrivals: arrivals, Reload: s.Reload, Version: options.Version,
 		MaxBodyBytes: options.MaxBodyBytes, MaxPendingBytes: options.MaxPendingBytes,
 		SlowReaderTimeout: options.SlowReaderTimeout,
 	})
 	return nil
+}
+
+// newGenerator builds what decides what a model says. What its template adds is the
+// tokenizer's where the file does not say.
+func (s *Server) newGenerator(m config.Model) (*llm.Generator, error) {
+	tokenizer, err := llm.NewTokenizer(m.Tokenizer)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.Where, err)
+	}
+	perMessage, perRequest := llm.TemplateTokens(m.Tokenizer)
+	override(&perMessage, m.TemplateOverhead.TokensPerMessage)
+	override(&perRequest, m.TemplateOverhead.TokensPerRequest)
+	return llm.NewGenerator(llm.Options{
+		ContextLength: m.ContextLength, TokensPerMessage: perMessage, TokensPerRequest: perRequest,
+		Tokenizer: tokenizer, Model: m.Name, Responses: &s.responses.book,
+	}), nil
 }
 
 // newModel builds the engine of a model, or the router over its replicas. Errors
@@ -214,6 +234,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (s *Server) closeEngines() error {
 	for _, e := range s.engines {
 		e.Close()
+	}
+	if s.timetable != nil {
+		s.timetable.Close()
 	}
 	if s.events != nil {
 		return s.events.Close()

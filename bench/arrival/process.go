@@ -139,6 +139,33 @@ func (p Process) MeanRate(from, to, horizon time.Duration) float64 {
 	return (p.expectedBy(min(to, horizon), horizon) - p.expectedBy(min(from, horizon), horizon)) / (to - from).Seconds()
 }
 
+// PeakRate returns the highest rate that the process comes to, in requests per
+// second: of a burst, all of it at once; of a trace, its fullest second.
+func (p *Process) PeakRate() float64 {
+	switch p.Kind {
+	case KindRamp:
+		return max(p.FromRate, p.ToRate)
+	case KindSteps:
+		peak := 0.0
+		for _, s := range p.Steps {
+			peak = max(peak, s.Rate)
+		}
+		return peak
+	case KindBurst:
+		return float64(p.Requests)
+	case KindTrace:
+		most, first := 0, 0
+		for i, at := range p.Times {
+			for p.Times[first] <= at-time.Second {
+				first++
+			}
+			most = max(most, i-first+1)
+		}
+		return float64(most)
+	}
+	return p.Rate
+}
+
 // expectedBy returns how many arrivals are expected before a time that is not
 // after the horizon.
 func (p Process) expectedBy(at, horizon time.Duration) float64 {

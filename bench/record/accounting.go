@@ -40,6 +40,17 @@ func (a Accounting) Check() error {
 	return nil
 }
 
+// CutOff returns how many requests had no chance to end: they were never sent, were
+// cancelled by the end of the run and not by a client that was to leave, or run
+// still.
+func (a Accounting) CutOff() int64 {
+	cut := a.Dropped + a.Cancelled + a.Running
+	for _, n := range a.CancelledByKind {
+		cut -= n
+	}
+	return cut
+}
+
 // Count counts what became of one request. An outcome that is none breaks the
 // identity, which is how it is found.
 func (a *Accounting) Count(rec *Request) {

@@ -52,6 +52,9 @@ func TestCountByKind(t *testing.T) {
 	if !reflect.DeepEqual(a, want) {
 		t.Errorf("got %+v, want %+v", a, want)
 	}
+	if a.CutOff() != 2 {
+		t.Errorf("%d cut off, want the two that no client had cancelled", a.CutOff())
+	}
 	if before.Cancelled != 0 || len(before.CancelledByKind) != 0 {
 		t.Errorf("the clone changed to %+v", before)
 	}

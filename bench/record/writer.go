@@ -28,8 +28,12 @@ type Writer struct {
 }
 
 // Create begins a file that will be named path, replacing an older one only when
-// it is complete.
+// it is complete. What a run that crashed left under the partial name is not
+// overwritten: that is an error.
 func Create(path string) (*Writer, error) {
+	if err := CheckPath(path); err != nil {
+		return nil, err
+	}
 	f, err := wholefile.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("create records file: %w", err)
@@ -38,6 +42,15 @@ func Create(path string) (*Writer, error) {
 	w.timer = time.AfterFunc(flushInterval, w.flush)
 	w.timer.Stop()
 	return w, nil
+}
+
+// CheckPath returns an error if Create would overwrite what a run that crashed left.
+func CheckPath(path string) error {
+	left := path + wholefile.Suffix
+	if info, err := os.Lstat(left); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		return fmt.Errorf("%s holds the records of a run that did not end; move it away or remove it, or name another file", left)
+	}
+	return nil
 }
 
 // Write adds one record. Its error may be that of an earlier write.

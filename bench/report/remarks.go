@@ -52,6 +52,11 @@ func pointRemarks(p *summary.Point) []string {
 	if strings.HasPrefix(p.Arrivals, "burst") && p.SendSpreadMS > 0 {
 		lines = append(lines, fmt.Sprintf("the burst was sent within %s ms", number(p.SendSpreadMS)))
 	}
+	if cut := p.Accounting.CutOff(); cut > 0 {
+		lines = append(lines, fmt.Sprintf(
+			"%d requests were cut off by the end of the run (%d of them never sent); no latency counts them, and they were the longest",
+			cut, p.Accounting.Dropped))
+	}
 	lines = append(lines, leavers(p)...)
 	lines = append(lines, failures(p)...)
 	for _, o := range p.SLO {

@@ -39,12 +39,8 @@ type Result struct {
 // or the complete result, never a part. It refuses a result with a number that
 // JSON can't hold, such as NaN.
 func (r *Result) WriteJSON(path string) error {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
+	if err := wholefile.WriteJSON(path, r); err != nil {
 		return fmt.Errorf("result %s: %w", path, r.blame(err))
-	}
-	if err := wholefile.Write(path, append(data, '\n')); err != nil {
-		return fmt.Errorf("result %s: %w", path, err)
 	}
 	return nil
 }

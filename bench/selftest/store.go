@@ -2,7 +2,6 @@ package selftest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,30 +71,14 @@ func (r Result) Save() (path string, err error) {
 		return old.Key == r.Key || old.Schema != Schema
 	})
 	all := append([]Result{r}, others...)
-	return path, writeJSON(path, stored{all[:min(len(all), maxStored)]})
+	return path, wholefile.WriteJSON(path, stored{all[:min(len(all), maxStored)]})
 }
 
 // WriteJSON writes the result to a file, which appears under its name only when
 // it is complete.
 func (r Result) WriteJSON(path string) error {
-	if err := writeJSON(path, r); err != nil {
+	if err := wholefile.WriteJSON(path, r); err != nil {
 		return fmt.Errorf("write the result of the self-test: %w", err)
 	}
 	return nil
-}
-
-func writeJSON(path string, value any) error {
-	data, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return err
-	}
-	f, err := wholefile.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Discard()
-	if _, err := f.Write(append(data, '\n')); err != nil {
-		return errors.Join(err, f.Keep())
-	}
-	return f.Commit()
 }

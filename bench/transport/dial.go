@@ -69,9 +69,18 @@ func (d dialling) failed(phase Phase, address string, err error) error {
 
 // dial opens a connection.
 func (p *Pool) dial(ctx context.Context) (*Conn, error) {
+	c, err := p.open(ctx)
 	p.mu.Lock()
-	p.stats.Dials++
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	if err != nil {
+		p.stats.FailedDials++
+	} else {
+		p.stats.Dials++
+	}
+	return c, err
+}
+
+func (p *Pool) open(ctx context.Context) (*Conn, error) {
 	if p.proxyErr != nil {
 		return nil, p.proxyErr
 	}

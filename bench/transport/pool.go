@@ -14,6 +14,9 @@ import (
 // caller needed no more of it, before it is given up.
 const tailGrace = time.Second
 
+// maxWaiting is how many such connections are tried for one request.
+const maxWaiting = 8
+
 // Config sets up a Pool.
 type Config struct {
 	Target Target
@@ -35,9 +38,10 @@ type Config struct {
 
 // Stats counts what a Pool did.
 type Stats struct {
-	Dials  int64 // connections opened
-	Reuses int64 // requests given a connection that had served one before
-	Stale  int64 // idle connections found closed, or unusable, and thrown away
+	Dials       int64 // connections opened
+	FailedDials int64 // attempts to open one that failed
+	Reuses      int64 // requests given a connection that had served one before
+	Stale       int64 // idle connections found closed, or unusable, and thrown away
 	// Reads that brought something of an answer, by whose word Received.At is: the
 	// kernel's, or our own.
 	KernelStamps, UserStamps int64
@@ -144,7 +148,9 @@ func (p *Pool) takeIdle() *Conn {
 
 		state := c.readiness()
 		if state == waitingTail && p.cfg.Now()-c.idleSince < int64(tailGrace) {
-			waiting = append(waiting, c)
+			if waiting = append(waiting, c); len(waiting) == maxWaiting {
+				return nil // a server that never ends its bodies would have all of them tried, every time
+			}
 			continue
 		}
 		p.mu.Lock()

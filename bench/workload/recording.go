@@ -192,6 +192,15 @@ func (r *Recording) Outputs() Lengths {
 	return r.lengths(func(q request) int { return q.output })
 }
 
+// MeanOutput returns the mean number of tokens that a request asks for.
+func (r *Recording) MeanOutput() float64 {
+	sum := 0.0
+	for _, q := range r.requests {
+		sum += float64(q.output)
+	}
+	return sum / float64(len(r.requests))
+}
+
 func (r *Recording) lengths(of func(request) int) Lengths {
 	l := Fixed(of(r.requests[0]))
 	for _, q := range r.requests {

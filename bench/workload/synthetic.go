@@ -9,16 +9,16 @@ import (
 type Shape struct {
 	// Prompt is the length of the prompts by the server's own count, template
 	// included.
-	Prompt Lengths
+	Prompt Lengths `json:"prompt_tokens"`
 	// Output is how many tokens the requests ask for.
-	Output Lengths
+	Output Lengths `json:"output_tokens"`
 	// SharedPrefix is how many tokens all prompts of a group start with. What the
 	// server's template puts in front of every prompt comes on top. Past the
 	// prefix, two prompts agree in no more than a few words, by chance.
-	SharedPrefix int
+	SharedPrefix int `json:"shared_prefix_tokens,omitzero"`
 	// Groups is the number of different shared prefixes; each request belongs to
 	// one of them at random. 0 is the same as 1.
-	Groups int
+	Groups int `json:"prefix_groups,omitzero"`
 }
 
 // Exactly returns the Shape of distinct prompts of one length that each ask for

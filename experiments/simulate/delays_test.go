@@ -177,6 +177,16 @@ func TestLeavingFreesTheQueue(t *testing.T) {
 	}
 }
 
+func TestAbortedTokens(t *testing.T) {
+	var c comparison
+	for _, tokens := range []int{5, 2, 9} {
+		c.countAborted(tokens)
+	}
+	if c.result.Aborted != 3 || c.result.AbortedTokens != [2]int{2, 9} {
+		t.Errorf("%+v", c.result)
+	}
+}
+
 func TestWhatCantBeSimulated(t *testing.T) {
 	w := bench.Workload{Loads: []bench.Load{bench.Users(1)}, Duration: time.Second, Shape: workload.Shape{Prompt: workload.Fixed(16), Output: workload.Fixed(2)}}
 	for says, c := range map[string]Config{

@@ -3,6 +3,7 @@
 package wholefile
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 )
@@ -59,6 +60,15 @@ func (f *File) Discard() {
 	f.ended = true
 	_ = f.Close() // nobody wants its bytes
 	_ = os.Remove(f.Name())
+}
+
+// WriteJSON replaces path by a value as indented JSON.
+func WriteJSON(path string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return Write(path, append(data, '\n'))
 }
 
 // Write replaces path by data.

@@ -2,11 +2,11 @@ package api
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"math"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -14,6 +14,7 @@ import (
 	"llmsim-bench/internal/wire"
 	"llmsim-bench/simserver/conn"
 	"llmsim-bench/simserver/engine"
+	"llmsim-bench/simserver/llm"
 	"llmsim-bench/simserver/metrics"
 	"llmsim-bench/simserver/plan"
 )
@@ -35,18 +36,17 @@ type answer struct {
 	metrics *metrics.Request
 	request engine.Request
 
-	head       chatChunk // what every event of this answer starts with
+	order      *order
+	head       chunk // what every event of this answer starts with
 	usage      usage
-	streamed   bool
-	wantUsage  bool
 	wantTiming bool
 	keepAlive  bool
 	framing    framing
 
-	renderers []eventRenderer // of a stream
-	text      []byte          // of an answer that is sent whole, up to its usage
+	renderers []*choiceRenderer // of a stream
+	text      []byte            // of an answer that is sent whole, up to its usage
 	prepared  []byte
-	prepares  int // tokens rendered so far, to know the last one
+	prepares  int // tokens rendered so far
 
 	done bool
 	err  error // why the engine ended it early
@@ -54,7 +54,7 @@ type answer struct {
 
 // run answers on the connection and reports whether it can take another request.
 func (a *answer) run() bool {
-	if a.streamed {
+	if a.order.streamed {
 		if _, err := a.peer.Send(a.streamHead()); err != nil {
 			a.abandon(err)
 			return false
@@ -96,7 +96,7 @@ func (a *answer) abandon(err error) {
 // finish sends what follows the last token and waits until the reader has taken
 // everything.
 func (a *answer) finish() error {
-	if a.streamed {
+	if a.order.streamed {
 		if _, err := a.peer.Send(a.tail()); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (a *answer) finish() error {
 
 // end hands the request's account to the metrics; only the first call counts.
 func (a *answer) end(aborted string) {
-	outcome := metrics.Outcome{Aborted: aborted, Arrival: a.request.Arrival, Streamed: a.streamed, Queue: a.request.Queue, QueueServer: a.request.QueueServer}
+	outcome := metrics.Outcome{Aborted: aborted, Arrival: a.request.Arrival, Streamed: a.order.streamed, Queue: a.request.Queue, QueueServer: a.request.QueueServer}
 	for _, t := range a.request.Timelines {
 		outcome.Choices = append(outcome.Choices, metrics.Timeline{
 			Due: t.Due, Released: t.Released, Backpressured: t.Backpressured,
@@ -125,20 +125,20 @@ func abortReason(err error) string {
 
 // Prepare implements engine.Outlet.
 func (a *answer) Prepare(ev plan.TokenEvent) {
-	a.prepares++
 	choice := &a.request.Plan.Choices[ev.Choice]
-	if !a.streamed {
-		if a.prepares == a.request.Plan.OutputTokens() {
+	if !a.order.streamed {
+		if a.prepares++; a.prepares == a.request.Plan.OutputTokens() {
 			a.prepared = a.whole()
 		}
 		return
 	}
 	if ev.Index == 0 {
-		a.prepared = a.framing.appendFramed(a.prepared, a.roleEvent(ev.Choice))
+		a.prepared = a.appendEvent(a.prepared, a.order.form.opening(ev.Choice))
 	}
-	a.prepared = a.renderers[ev.Choice].appendToken(a.prepared, a.framing, choice.Tokens[ev.Index].Text)
+	a.prepares++
+	a.prepared = a.renderers[ev.Choice].appendToken(a.prepared, a.framing, choice, ev.Index)
 	if ev.Index == len(choice.Tokens)-1 {
-		a.prepared = a.framing.appendFramed(a.prepared, a.finishEvent(ev.Choice))
+		a.prepared = a.appendEvent(a.prepared, a.order.form.finish(ev.Choice, choice.FinishReason))
 	}
 }
 
@@ -149,7 +149,7 @@ func (a *answer) Release() (int64, engine.Delivery) {
 	}
 	at := a.server.config.Clock.Now()
 	send := a.peer.Send
-	if !a.streamed {
+	if !a.order.streamed {
 		send = a.peer.SendWhole
 	}
 	waited, err := send(a.prepared)
@@ -176,37 +176,39 @@ func (a *answer) Done(err error) {
 	a.peer.Interrupt()
 }
 
-// event renders one event with the answer's head.
-func (a *answer) event(fill func(*chatChunk)) []byte {
+// chunk is an event with the answer's head and one choice. Where every event has
+// usage, it has this.
+func (a *answer) chunk(choice, usage any) chunk {
 	c := a.head
-	fill(&c)
-	return appendEvent(nil, marshal(c))
+	c.Choices = []any{choice}
+	if a.order.everyUsage {
+		c.Usage = usage
+	}
+	return c
 }
 
-func (a *answer) roleEvent(choice int) []byte {
-	return a.event(func(c *chatChunk) {
-		empty := ""
-		c.Choices = []chunkChoice{{Index: choice, Delta: delta{Role: "assistant", Content: &empty}}}
-	})
-}
-
-func (a *answer) finishEvent(choice int) []byte {
-	return a.event(func(c *chatChunk) {
-		c.Choices = []chunkChoice{{Index: choice, FinishReason: &a.request.Plan.Choices[choice].FinishReason}}
-	})
+// appendEvent appends an event that is no token's, framed; nil: nothing.
+func (a *answer) appendEvent(dst []byte, choice any) []byte {
+	if choice == nil {
+		return dst
+	}
+	soFar := json.RawMessage(nil)
+	if a.order.everyUsage {
+		soFar = a.appendRunningUsage(nil)
+	}
+	return a.framing.appendFramed(dst, appendEvent(nil, marshal(a.chunk(choice, soFar))))
 }
 
 // tail is what follows the last token: usage, the end marker, the last chunk.
 func (a *answer) tail() []byte {
 	var tail []byte
-	if a.wantUsage {
-		tail = a.framing.appendFramed(tail, a.event(func(c *chatChunk) {
-			c.Choices = []chunkChoice{}
-			c.Usage = a.used()
-			if a.wantTiming {
-				c.Timing = a.timing()
-			}
-		}))
+	if a.order.wantUsage {
+		c := a.head
+		c.Choices, c.Usage = []any{}, a.used()
+		if a.wantTiming {
+			c.Timing = a.timing()
+		}
+		tail = a.framing.appendFramed(tail, appendEvent(nil, marshal(c)))
 	}
 	tail = a.framing.appendFramed(tail, appendEvent(nil, []byte("[DONE]")))
 	if a.framing == chunked {
@@ -247,31 +249,48 @@ func (a *answer) timing() *wire.Timing {
 	return t
 }
 
-// usageKey starts the last field of a chatCompletion.
+// usageKey starts the last field of an answer that is not streamed.
 const usageKey = `,"usage":`
 
 // renderText renders a response that is not streamed up to its usage. It is done
 // before the engine has the request: a long text would hold up its thread.
 func (a *answer) renderText() {
-	c := chatCompletion{ID: a.head.ID, Object: "chat.completion", Created: a.head.Created, Model: a.head.Model}
-	for i, choice := range a.request.Plan.Choices {
-		var text strings.Builder
-		for _, t := range choice.Tokens {
-			text.WriteString(t.Text)
-		}
-		c.Choices = append(c.Choices, answerChoice{
-			Index:        i,
-			Message:      message{Role: "assistant", Content: text.String()},
-			FinishReason: choice.FinishReason,
-		})
+	if e := a.order.embeddings; e != nil {
+		a.text = beforeUsage(e.list(a.head.Model))
+		return
 	}
-	body := marshal(c)
-	a.text = body[:bytes.LastIndex(body, []byte(usageKey))]
+	form := a.order.form
+	c := completion{ID: a.head.ID, Object: form.names().whole, Created: a.head.Created, Model: a.head.Model}
+	for i := range a.request.Plan.Choices {
+		choice := &a.request.Plan.Choices[i]
+		c.Choices = append(c.Choices, form.whole(i, choice, a.logprobs(choice)))
+	}
+	a.text = beforeUsage(c)
+}
+
+// beforeUsage renders an answer up to its last field, the usage.
+func beforeUsage(v any) []byte {
+	body := marshal(v)
+	return body[:bytes.LastIndex(body, []byte(usageKey))]
+}
+
+// logprobs are those of a choice that is not streamed, nil if they are not wanted.
+func (a *answer) logprobs(choice *plan.Choice) json.RawMessage {
+	if !a.order.logprobs() {
+		return nil
+	}
+	from, to := contentOf(choice.Tokens)
+	var likely []llm.Alternative
+	return a.order.form.appendLogprobs(nil, choice.Tokens[from:to], from, 0, a.order.alternatives, &likely)
 }
 
 // whole is a response that is not streamed, head included.
 func (a *answer) whole() []byte {
-	end := append(append([]byte(usageKey), marshal(a.used())...), '}')
+	used := any(a.used())
+	if a.order.embeddings != nil {
+		used = embeddingUsage{a.usage.PromptTokens, a.usage.PromptTokens}
+	}
+	end := append(append([]byte(usageKey), marshal(used)...), '}')
 	response := a.responseHead(len(a.text) + len(end))
 	response = slices.Grow(response, len(a.text)+len(end))
 	return append(append(response, a.text...), end...)
@@ -289,7 +308,7 @@ func (a *answer) responseHead(length int) []byte {
 	h.SetServer(wire.ServerName)
 	h.SetContentLength(length)
 	h.SetContentType("application/json")
-	if a.streamed {
+	if a.order.streamed {
 		h.SetContentType("text/event-stream; charset=utf-8")
 		h.Set("Cache-Control", "no-cache")
 	}

@@ -1,211 +1,91 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"strings"
+	"reflect"
 
 	"llmsim-bench/simserver/llm"
 )
 
 // chatRequest is the body of POST /v1/chat/completions.
 type chatRequest struct {
-	Model               string        `json:"model"`
-	Messages            []chatMessage `json:"messages"`
-	MaxTokens           *int          `json:"max_tokens"`
-	MaxCompletionTokens *int          `json:"max_completion_tokens"`
-	MinTokens           *int          `json:"min_tokens"`
-	IgnoreEOS           bool          `json:"ignore_eos"` // holds already: filler has no end of its own
-	Stream              bool          `json:"stream"`
-	StreamOptions       *struct {
-		IncludeUsage bool `json:"include_usage"`
-	} `json:"stream_options"`
-	Seed     *int64 `json:"seed"`
-	Priority int    `json:"priority"`
+	generation
+	Messages            []chatMessage    `json:"messages"`
+	MaxCompletionTokens *int             `json:"max_completion_tokens"`
+	Logprobs            bool             `json:"logprobs"`
+	TopLogprobs         *int             `json:"top_logprobs"`
+	ResponseFormat      *responseFormat  `json:"response_format"`
+	Tools               []toolDefinition `json:"tools"`
+	ToolChoice          toolChoice       `json:"tool_choice"`
+	ReasoningEffort     *string          `json:"reasoning_effort"`
 
-	// What would change the form of the answer and is not built is refused.
-	N              *int            `json:"n"`
-	Logprobs       bool            `json:"logprobs"`
-	ResponseFormat *responseFormat `json:"response_format"`
-	ToolChoice     json.RawMessage `json:"tool_choice"`
-
-	// What follows is accepted, if its type is right, without effect: there is no
-	// model to sample from.
-	Temperature      *float64          `json:"temperature"`
-	TopP             *float64          `json:"top_p"`
-	PresencePenalty  *float64          `json:"presence_penalty"`
-	FrequencyPenalty *float64          `json:"frequency_penalty"`
-	Stop             *stopText         `json:"stop"`
-	Tools            []json.RawMessage `json:"tools"`
-	User             *string           `json:"user"`
+	preamble string      // the tools' definitions
+	schema   *llm.Schema // of the answer; nil: it is text
+	calls    []llm.Tool  // of which one must be called; none: the answer is free
 }
 
-// stopText is a string or a list of strings.
-type stopText []string
+var (
+	chatFields       = fieldNames(reflect.TypeFor[chatRequest]())
+	streamOptionKeys = fieldNames(reflect.TypeFor[streamOptions]())
+)
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *stopText) UnmarshalJSON(data []byte) error {
-	var one string
-	if json.Unmarshal(data, &one) == nil {
-		*s = stopText{one}
-		return nil
-	}
-	if json.Unmarshal(data, (*[]string)(s)) != nil {
-		return badField("stop", "must be a string or an array of strings")
-	}
-	return nil
-}
-
-type responseFormat struct {
-	Type string `json:"type"`
-}
-
-type chatMessage struct {
-	Role    string      `json:"role"`
-	Content messageText `json:"content"`
-}
-
-// messageText is a message's content: a string, null, or a list of parts of
-// which the text ones count.
-type messageText string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *messageText) UnmarshalJSON(data []byte) error {
-	if data[0] == '"' || data[0] == 'n' {
-		return json.Unmarshal(data, (*string)(t))
-	}
-	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if data[0] != '[' || json.Unmarshal(data, &parts) != nil {
-		return badField("messages", "content must be a string, null, or an array of {\"type\":\"text\",\"text\":…} parts")
-	}
-	var b strings.Builder
-	for i, p := range parts {
-		if p.Type != "text" {
-			return badField("messages", "content part %d has type %q; only \"text\" is simulated", i, p.Type)
-		}
-		b.WriteString(p.Text)
-	}
-	*t = messageText(b.String())
-	return nil
-}
+// reasoningTokens is how many tokens are thought at an effort.
+var reasoningTokens = map[string]int{"none": 0, "minimal": 16, "low": 64, "medium": 256, "high": 1024, "xhigh": 4096}
 
 // decodeChat parses and checks a request body. Errors are *apiError.
 func decodeChat(body []byte) (*chatRequest, error) {
 	var r chatRequest
-	d := json.NewDecoder(bytes.NewReader(body))
-	if err := d.Decode(&r); err != nil {
-		return nil, jsonError(err)
+	if err := decode(body, &r); err != nil {
+		return nil, err
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, badRequest("the body goes on after the JSON object, at byte %d", d.InputOffset())
+	err := chatParameters.checkMembers(body, chatFields, func(key string, value []byte) error {
+		switch key {
+		case "stream_options":
+			return checkKeys(key, value, streamOptionKeys...)
+		case "response_format":
+			return checkFormatKeys(value)
+		case "tools":
+			r.preamble = toolsText(value)
+		}
+		return nil
+	})
+	if err == nil {
+		err = r.check()
 	}
-	if err := r.check(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return &r, nil
 }
 
-// jsonError names the place of a JSON error.
-func jsonError(err error) *apiError {
-	var ours *apiError
-	var wrongType *json.UnmarshalTypeError
-	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &ours):
-		return ours
-	case errors.As(err, &wrongType):
-		field := wrongType.Field
-		if field == "" {
-			return badRequest("the body must be a JSON object, got %s", wrongType.Value)
-		}
-		return badField(field, "must be %s, got %s", jsonTypeName(wrongType.Type.Kind().String()), wrongType.Value)
-	case errors.As(err, &syntax):
-		return badRequest("the body is not valid JSON: %v, at byte %d", err, syntax.Offset)
-	case errors.Is(err, io.EOF):
-		return badRequest("the body is empty, must be a JSON object")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return badRequest("the body is not valid JSON: it ends too early")
-	default:
-		return badRequest("the body is not valid JSON: %v", err)
-	}
-}
-
-// jsonTypeName is the JSON name of a Go kind.
-func jsonTypeName(kind string) string {
-	switch kind {
-	case "int", "int64":
-		return "an integer"
-	case "float64":
-		return "a number"
-	case "bool":
-		return "a boolean"
-	case "slice":
-		return "an array"
-	case "struct":
-		return "an object"
-	default:
-		return "a " + kind
-	}
-}
-
 func (r *chatRequest) check() error {
-	switch {
-	case r.Model == "":
-		return badField("model", "is missing, must name a model of /v1/models")
-	case len(r.Messages) == 0:
-		return badField("messages", "is missing or empty, must hold at least one message")
-	case r.N != nil && *r.N != 1:
-		return badField("n", "%d is not simulated, must be 1", *r.N)
-	case r.Logprobs:
-		return badField("logprobs", "are not simulated, must be false")
-	case r.ResponseFormat != nil && r.ResponseFormat.Type != "text":
-		return badField("response_format", "type %q is not simulated, must be \"text\"", r.ResponseFormat.Type)
-	case !toolChoiceIsFree(r.ToolChoice):
-		return badField("tool_choice", "%s is not simulated, must be \"auto\" or \"none\"", r.ToolChoice)
+	limit := bound{"max_completion_tokens", r.MaxCompletionTokens, 1, 0}
+	alternatives := bound{"top_logprobs", r.TopLogprobs, 0, maxAlternatives}
+	if err := checkBounds(limit, alternatives); err != nil {
+		return err
 	}
-	for i, m := range r.Messages {
-		switch m.Role {
-		case "system", "developer", "user", "assistant", "tool":
-		default:
-			return badField(fmt.Sprintf("messages[%d].role", i),
-				"%q is unknown, must be system, developer, user, assistant or tool", m.Role)
+	if err := r.generation.check(r.limit()); err != nil {
+		return err
+	}
+	if err := checkMessages(r.Messages); err != nil {
+		return err
+	}
+	if r.TopLogprobs != nil && !r.Logprobs {
+		return badField("top_logprobs", "is only for \"logprobs\": true")
+	}
+	if e := r.ReasoningEffort; e != nil {
+		if _, known := reasoningTokens[*e]; !known {
+			return badField("reasoning_effort", "%.80q is not known, must be none, minimal, low, medium, high or xhigh", *e)
 		}
 	}
-	for _, f := range []struct {
-		name  string
-		value *int
-		least int
-	}{
-		{"max_tokens", r.MaxTokens, 1},
-		{"max_completion_tokens", r.MaxCompletionTokens, 1},
-		{"min_tokens", r.MinTokens, 0},
-	} {
-		if f.value != nil && *f.value < f.least {
-			return badField(f.name, "%d is not possible, must be %d or more", *f.value, f.least)
-		}
+	if err := checkTools(r.Tools, r.ToolChoice); err != nil {
+		return err
 	}
-	if r.MinTokens != nil && r.limit() > 0 && *r.MinTokens > r.limit() {
-		return badField("min_tokens", "%d is above max_tokens %d", *r.MinTokens, r.limit())
+	var err error
+	if r.schema, err = r.ResponseFormat.schema(); err != nil {
+		return err
 	}
-	if r.StreamOptions != nil && !r.Stream {
-		return badField("stream_options", "is only for \"stream\": true")
-	}
-	return nil
-}
-
-// toolChoiceIsFree reports whether the answer may be plain text.
-func toolChoiceIsFree(choice json.RawMessage) bool {
-	switch string(choice) {
-	case "", "null", `"auto"`, `"none"`:
-		return true
-	}
-	return false
+	r.calls, err = demanded(r.Tools, r.ToolChoice)
+	return err
 }
 
 // limit is how many tokens were asked for; 0: not said.
@@ -219,19 +99,30 @@ func (r *chatRequest) limit() int {
 	return 0
 }
 
-// includeUsage reports whether a stream ends with a usage event.
-func (r *chatRequest) includeUsage() bool {
-	return r.StreamOptions != nil && r.StreamOptions.IncludeUsage
-}
-
-// generation is what the generator needs of the request.
-func (r *chatRequest) generation() llm.Request {
-	g := llm.Request{MaxTokens: r.limit(), Seed: r.Seed}
-	if r.MinTokens != nil {
-		g.MinTokens = *r.MinTokens
-	}
-	for _, m := range r.Messages {
-		g.Messages = append(g.Messages, llm.Message{Role: m.Role, Text: string(m.Content)})
+// llmRequest is what the generator needs of the request.
+func (r *chatRequest) llmRequest() llm.Request {
+	g := r.request(r.limit())
+	g.Messages, g.Preamble = prompt(r.Messages), r.preamble
+	g.Schema, g.Calls, g.NoCalls = r.schema, r.calls, r.ToolChoice.mode == "none"
+	if r.ReasoningEffort != nil {
+		g.ReasoningTokens = reasoningTokens[*r.ReasoningEffort]
 	}
 	return g
+}
+
+// orderChat reads a request.
+func orderChat(body []byte) (*order, error) {
+	r, err := decodeChat(body)
+	if err != nil {
+		return nil, err
+	}
+	o := r.order(r.llmRequest(), chatForm{})
+	o.promptField = "messages"
+	if r.Logprobs {
+		o.alternatives = 0
+		if r.TopLogprobs != nil {
+			o.alternatives = *r.TopLogprobs
+		}
+	}
+	return o, nil
 }

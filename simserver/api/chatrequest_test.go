@@ -14,18 +14,18 @@ func TestDecodeChat(t *testing.T) {
 		{"role":"user","content":[{"type":"text","text":"one "},{"type":"text","text":"two"}]},
 		{"role":"assistant","content":null}],
 		"max_tokens":5,"max_completion_tokens":7,"stream":true,"stream_options":{"include_usage":true},
-		"temperature":0.3,"top_p":1,"unknown":{"x":1}}`))
+		"temperature":0.3,"top_p":1,"metadata":{"x":"1"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := r.generation()
+	g := r.llmRequest()
 	if len(g.Messages) != 3 || g.Messages[1].Text != "one two" || g.Messages[2].Text != "" {
 		t.Errorf("messages: %+v", g.Messages)
 	}
 	if g.MaxTokens != 7 {
 		t.Errorf("max tokens %d, want max_completion_tokens, 7", g.MaxTokens)
 	}
-	if !r.Stream || !r.includeUsage() {
+	if !r.Stream || !r.Options.IncludeUsage {
 		t.Error("stream or include_usage was lost")
 	}
 }
@@ -58,10 +58,9 @@ func TestDecodeChatNamesWhatIsWrong(t *testing.T) {
 		{`{"model":"m","temperature":"hot",` + okMessages + `}`, "temperature", "must be a number, got string"},
 		{`{"model":"m","stop":5,` + okMessages + `}`, "stop", "must be a string or an array of strings"},
 		{`{"model":"m","tools":{},` + okMessages + `}`, "tools", "must be an array"},
-		{`{"model":"m","n":2,` + okMessages + `}`, "n", "must be 1"},
-		{`{"model":"m","logprobs":true,` + okMessages + `}`, "logprobs", "not simulated"},
-		{`{"model":"m","response_format":{"type":"json_object"},` + okMessages + `}`, "response_format", `"json_object"`},
-		{`{"model":"m","tool_choice":"required",` + okMessages + `}`, "tool_choice", `"required"`},
+		{`{"model":"m","n":0,` + okMessages + `}`, "n", "must be 1 or more"},
+		{`{"model":"m","n":129,` + okMessages + `}`, "n", "must be 128 or less"},
+		{`{"model":"m","tool_choice":"required",` + okMessages + `}`, "tool_choice", "needs tools"},
 	} {
 		_, err := decodeChat([]byte(c.body))
 		var e *apiError

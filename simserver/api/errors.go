@@ -28,6 +28,23 @@ const (
 	serverError    = "server_error"
 )
 
+// kindOfStatus is the error.type that OpenAI gives such a status.
+func kindOfStatus(status int) string {
+	switch {
+	case status == fasthttp.StatusUnauthorized:
+		return "authentication_error"
+	case status == fasthttp.StatusForbidden:
+		return "permission_error"
+	case status == fasthttp.StatusTooManyRequests:
+		return rateLimited
+	case status == fasthttp.StatusServiceUnavailable:
+		return unavailable
+	case status >= fasthttp.StatusInternalServerError:
+		return serverError
+	}
+	return invalidRequest
+}
+
 // badField says that one field of the request is wrong.
 func badField(param, format string, args ...any) *apiError {
 	return &apiError{

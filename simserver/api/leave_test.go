@@ -46,7 +46,7 @@ func TestAClientThatLeavesBeforeItsRequestIsSubmitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &answer{server: s, model: s.models["m"], peer: &peer{Conn: c}, metrics: registry.Begin("m", "", 1), streamed: true}
+	a := &answer{server: s, model: s.models["m"], peer: &peer{Conn: c}, metrics: registry.Begin("m", "", 1), order: &order{form: chatForm{}, streamed: true}}
 	a.request.Plan = &plan.Plan{}
 	c.Close() // as a failed write would find it
 	if a.run() {

@@ -4,63 +4,46 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
-	"unicode/utf8"
 
 	"llmsim-bench/internal/wire"
 )
 
-// The JSON of an answer, in OpenAI's form. Tokens are rendered by eventRenderer
-// instead, to the same bytes.
+// The JSON of an answer, whatever its API: each has choices of its own form. Tokens
+// are rendered by eventRenderer instead, to the same bytes.
 type (
-	chatChunk struct {
-		ID      string        `json:"id"`
-		Object  string        `json:"object"`
-		Created int64         `json:"created"`
-		Model   string        `json:"model"`
-		Choices []chunkChoice `json:"choices"`
-		Usage   *usage        `json:"usage,omitempty"`
-		Timing  *wire.Timing  `json:"llmsim_timing,omitempty"` // wire.TimingKey
+	chunk struct {
+		ID      string       `json:"id"`
+		Object  string       `json:"object"`
+		Created int64        `json:"created"`
+		Model   string       `json:"model"`
+		Choices []any        `json:"choices"`
+		Usage   any          `json:"usage,omitempty"`         // *usage
+		Timing  *wire.Timing `json:"llmsim_timing,omitempty"` // wire.TimingKey
 	}
-	chunkChoice struct {
-		Index        int     `json:"index"`
-		Delta        delta   `json:"delta"`
-		FinishReason *string `json:"finish_reason"`
-	}
-	delta struct {
-		Role    string  `json:"role,omitempty"`
-		Content *string `json:"content,omitempty"`
-	}
-	chatCompletion struct {
-		ID      string         `json:"id"`
-		Object  string         `json:"object"`
-		Created int64          `json:"created"`
-		Model   string         `json:"model"`
-		Choices []answerChoice `json:"choices"`
-		Usage   usage          `json:"usage"`
-	}
-	answerChoice struct {
-		Index        int     `json:"index"`
-		Message      message `json:"message"`
-		FinishReason string  `json:"finish_reason"`
-	}
-	message struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
+	completion struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		Created int64  `json:"created"`
+		Model   string `json:"model"`
+		Choices []any  `json:"choices"`
+		Usage   usage  `json:"usage"`
 	}
 	usage struct {
 		PromptTokens     int `json:"prompt_tokens"`
 		CompletionTokens int `json:"completion_tokens"`
 		TotalTokens      int `json:"total_tokens"`
-		// PromptTokensDetails is absent where nothing came from a prefix cache.
-		PromptTokensDetails *promptTokensDetails `json:"prompt_tokens_details,omitempty"`
+		// The details are absent where they would be 0: nothing came from a prefix
+		// cache, nothing was thought.
+		PromptTokensDetails     *promptTokensDetails     `json:"prompt_tokens_details,omitempty"`
+		CompletionTokensDetails *completionTokensDetails `json:"completion_tokens_details,omitempty"`
 	}
 	promptTokensDetails struct {
 		CachedTokens int `json:"cached_tokens"`
 	}
+	completionTokensDetails struct {
+		ReasoningTokens int `json:"reasoning_tokens"`
+	}
 )
-
-// chunkObject is the object name of a streamed event.
-const chunkObject = "chat.completion.chunk"
 
 // marshal is encoding/json without HTML escaping: answers are not HTML, and
 // OpenAI does not escape them either.
@@ -73,32 +56,6 @@ func marshal(v any) []byte {
 		panic("api: encode answer: " + err.Error())
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// eventRenderer renders the token events of one choice. It copies the constant
-// parts of the event from a template, so that a token costs its own text only.
-type eventRenderer struct {
-	head, tail []byte // of the event, around the quoted text
-}
-
-const textMark = "\x00"
-
-func newEventRenderer(base chatChunk, choice int) eventRenderer {
-	mark := textMark
-	base.Choices = []chunkChoice{{Index: choice, Delta: delta{Content: &mark}}}
-	event := appendEvent(nil, marshal(base))
-	quoted := marshal(mark)
-	at := bytes.LastIndex(event, quoted)
-	return eventRenderer{head: event[:at:at], tail: event[at+len(quoted):]}
-}
-
-// appendToken appends the event for one token, framed.
-func (r *eventRenderer) appendToken(dst []byte, f framing, text string) []byte {
-	start := f.begin(&dst)
-	dst = append(dst, r.head...)
-	dst = appendQuoted(dst, text)
-	dst = append(dst, r.tail...)
-	return f.end(dst, start)
 }
 
 // appendEvent appends one server-sent event.
@@ -153,36 +110,4 @@ func (f framing) appendFramed(dst, data []byte) []byte {
 	start := f.begin(&dst)
 	dst = append(dst, data...)
 	return f.end(dst, start)
-}
-
-// appendQuoted appends s as encoding/json quotes it without HTML escaping.
-func appendQuoted(dst []byte, s string) []byte {
-	if !plainJSON(s) {
-		return append(dst, marshal(s)...)
-	}
-	dst = append(dst, '"')
-	dst = append(dst, s...)
-	return append(dst, '"')
-}
-
-// plainJSON reports whether s stands in JSON as it is.
-func plainJSON(s string) bool {
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c < ' ' || c == '"' || c == '\\' {
-				return false
-			}
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		// encoding/json replaces invalid bytes and escapes the two separators
-		// that JavaScript takes for line ends.
-		if r == utf8.RuneError && size == 1 || r == '\u2028' || r == '\u2029' {
-			return false
-		}
-		i += size
-	}
-	return true
 }

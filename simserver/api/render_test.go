@@ -9,18 +9,25 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"llmsim-bench/simserver/plan"
 )
 
-var testHead = chatChunk{ID: "chatcmpl-1", Object: chunkObject, Created: 1700000000, Model: `mo"del é`}
+var testHead = chunk{ID: "chatcmpl-1", Object: "chat.completion.chunk", Created: 1700000000, Model: `mo"del é`}
+
+// testEvent is an event of the choice.
+func testEvent(choice any) chunk {
+	c := testHead
+	c.Choices = []any{choice}
+	return c
+}
 
 // The bytes of a rendered token must be those of a plain JSON encoder.
 func TestRenderedTokenEqualsTheEncoder(t *testing.T) {
-	r := newEventRenderer(testHead, 3)
+	r := newEventRenderer(testEvent(chatForm{}.token(3, plan.Content, false)), false, false)
 	check := func(text string) string {
-		c := testHead
-		c.Choices = []chunkChoice{{Index: 3, Delta: delta{Content: &text}}}
-		want := appendEvent(nil, marshal(c))
-		got := r.appendToken(nil, untilClose, text)
+		want := appendEvent(nil, marshal(testEvent(chatChunkChoice{Index: 3, Delta: chatDelta{Content: &text}})))
+		got := r.appendToken(nil, untilClose, text, nil)
 		if !bytes.Equal(got, want) {
 			return "got  " + string(got) + "want " + string(want)
 		}
@@ -64,21 +71,21 @@ func TestFramesAreChunks(t *testing.T) {
 }
 
 func TestRenderingATokenDoesNotAllocate(t *testing.T) {
-	r := newEventRenderer(testHead, 0)
+	r := newEventRenderer(testEvent(chatForm{}.token(0, plan.Content, false)), false, false)
 	buf := make([]byte, 0, 4096)
-	for _, text := range []string{" word", "日"} {
-		if n := testing.AllocsPerRun(100, func() { buf = r.appendToken(buf[:0], chunked, text) }); n > 0 {
+	for _, text := range []string{" word", "日", `{"a":`, "\n", "\x01\xff\u2028"} {
+		if n := testing.AllocsPerRun(100, func() { buf = r.appendToken(buf[:0], chunked, text, nil) }); n > 0 {
 			t.Errorf("%q: %v allocations a token", text, n)
 		}
 	}
 }
 
 func BenchmarkRenderToken(b *testing.B) {
-	r := newEventRenderer(testHead, 0)
+	r := newEventRenderer(testEvent(chatForm{}.token(0, plan.Content, false)), false, false)
 	buf := make([]byte, 0, 4096)
 	b.ReportAllocs()
 	for b.Loop() {
-		buf = r.appendToken(buf[:0], chunked, " word")
+		buf = r.appendToken(buf[:0], chunked, " word", nil)
 	}
 	b.SetBytes(int64(len(buf)))
 }

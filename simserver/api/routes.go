@@ -2,17 +2,12 @@ package api
 
 import (
 	"errors"
-	"io"
-	"math"
-	"net"
 	"strconv"
 	"strings"
 
 	"github.com/valyala/fasthttp"
 
 	"llmsim-bench/internal/wire"
-	"llmsim-bench/simserver/engine"
-	"llmsim-bench/simserver/llm"
 )
 
 const modelsPath = "/v1/models"
@@ -24,12 +19,15 @@ type route struct {
 }
 
 var routes = map[string]route{
-	"/v1/chat/completions":   {fasthttp.MethodPost, (*Server).chat},
+	"/v1/chat/completions":   {fasthttp.MethodPost, generates(orderChat)},
+	"/v1/completions":        {fasthttp.MethodPost, generates(orderCompletion)},
+	"/v1/embeddings":         {fasthttp.MethodPost, generates(orderEmbeddings)},
 	modelsPath:               {fasthttp.MethodGet, (*Server).listModels},
 	"/health":                {fasthttp.MethodGet, (*Server).health},
 	"/version":               {fasthttp.MethodGet, (*Server).version},
 	"/metrics/summary":       {fasthttp.MethodGet, (*Server).summary},
 	"/metrics/summary/reset": {fasthttp.MethodPost, (*Server).resetSummary},
+	"/admin/reload":          {fasthttp.MethodPost, (*Server).reload},
 }
 
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
@@ -147,113 +145,4 @@ func (s *Server) resetSummary(ctx *fasthttp.RequestCtx) {
 var errDraining = &apiError{
 	status: fasthttp.StatusServiceUnavailable, kind: unavailable, code: "draining",
 	message: "the server is stopping: answers that were begun end, new requests are refused",
-}
-
-// maxPhase bounds the length of a phase's name.
-const maxPhase = 128
-
-// chat accepts a chat request and leaves it to the connection to answer it.
-func (s *Server) chat(ctx *fasthttp.RequestCtx) {
-	a, err := s.accept(ctx)
-	if err != nil {
-		answerError(ctx, err)
-		if errors.Is(err, errDraining) {
-			ctx.SetConnectionClose()
-		}
-		if p, ok := ctx.Conn().(*peer); ok {
-			p.LookedAt()
-		}
-		return
-	}
-	p := a.peer
-	p.answer = a
-	ctx.HijackSetNoResponse(true)
-	ctx.Hijack(func(rest net.Conn) { p.handover <- p.TakeUnread(io.Reader(rest)) })
-}
-
-// accept checks a chat request and plans its answer.
-func (s *Server) accept(ctx *fasthttp.RequestCtx) (*answer, error) {
-	if s.draining.Load() {
-		return nil, errDraining
-	}
-	p, ok := ctx.Conn().(*peer)
-	if !ok {
-		return nil, errors.New("the connection is not one of this server's")
-	}
-	phase := string(ctx.Request.Header.Peek(wire.HeaderPhase))
-	if len(phase) > maxPhase {
-		return nil, badField(wire.HeaderPhase, "%d bytes, must be %d or fewer", len(phase), maxPhase)
-	}
-	r, err := decodeChat(ctx.PostBody())
-	if err != nil {
-		return nil, err
-	}
-	m, err := s.model(r.Model)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := m.Generator.Generate(r.generation())
-	var tooLong *llm.ContextError
-	if errors.As(err, &tooLong) {
-		return nil, &apiError{
-			status: fasthttp.StatusBadRequest, kind: invalidRequest, param: "messages",
-			code: "context_length_exceeded", message: err.Error(),
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := m.Engine.Check(plan); err != nil {
-		return nil, badField("messages", "%v", err)
-	}
-	plan.Priority = r.Priority
-
-	a := &answer{
-		server: s, model: m, peer: p,
-		head: chatChunk{
-			ID: "chatcmpl-" + strconv.FormatUint(s.ids.Add(1), 10), Object: chunkObject, Created: created(), Model: m.Name,
-		},
-		usage: usage{
-			PromptTokens: len(plan.Prompt), CompletionTokens: plan.OutputTokens(),
-			TotalTokens: len(plan.Prompt) + plan.OutputTokens(),
-		},
-		streamed:   r.Stream,
-		wantUsage:  r.includeUsage(),
-		wantTiming: string(ctx.Request.Header.Peek(wire.HeaderTiming)) == "1",
-		keepAlive:  ctx.Request.Header.IsHTTP11() && !ctx.Request.Header.ConnectionClose(),
-		framing:    framing(ctx.Request.Header.IsHTTP11()),
-	}
-	a.request = engine.Request{
-		Plan: plan, Outlet: a, Arrival: max(p.Received(), p.previousDue),
-		Queue: engine.NotDelivered, QueueServer: engine.NotDelivered,
-	}
-	if err := m.Engine.Accept(&a.request); err != nil {
-		s.config.Metrics.Reject(m.Name, phase, rejectQueueFull)
-		return nil, s.queueFull(err)
-	}
-	a.metrics = s.config.Metrics.Begin(m.Name, phase, len(plan.Prompt))
-	if !a.streamed {
-		a.renderText()
-		return a, nil
-	}
-	for i := range plan.Choices {
-		a.renderers = append(a.renderers, newEventRenderer(a.head, i))
-	}
-	return a, nil
-}
-
-// rejectQueueFull is why a request was refused, as /metrics/summary counts it.
-const rejectQueueFull = "queue_full"
-
-// queueFull is the answer to a request that an engine did not accept.
-func (s *Server) queueFull(err error) error {
-	e := &apiError{
-		status: fasthttp.StatusTooManyRequests, kind: rateLimited, code: "rate_limit_exceeded",
-		message: err.Error(), retryAfter: 1,
-	}
-	var full *engine.QueueFull
-	if errors.As(err, &full) {
-		e.retryAfter = max(1, int(math.Ceil(full.Wait.Seconds()/s.config.TimeScale)))
-	}
-	return e
 }

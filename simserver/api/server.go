@@ -30,6 +30,8 @@ type Config struct {
 	TimeScale float64
 	// Arrivals is told of all that is received, and asked by engines.
 	Arrivals *conn.Arrivals
+	// Reload has the responses read again, for /admin/reload; nil: there are none.
+	Reload func() (Reloaded, error)
 	// Version is what /version answers.
 	Version string
 	// MaxBodyBytes bounds a request's body.

@@ -62,8 +62,9 @@ type Model struct {
 	Scheduler Scheduler
 }
 
-// TemplateOverhead is how many tokens a chat template adds to a prompt.
-type TemplateOverhead struct{ TokensPerMessage, TokensPerRequest int }
+// TemplateOverhead is how many tokens a chat template adds to a prompt; nil: the
+// file does not say, and it is what is usual for the tokenizer.
+type TemplateOverhead struct{ TokensPerMessage, TokensPerRequest *int }
 
 // FixedRate times a request as if it were alone: its first token is due
 // Overhead + prompt tokens ÷ PrefillTokensPerSecond after its arrival, each

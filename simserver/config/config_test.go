@@ -65,13 +65,13 @@ models:
 		{
 			Where: "models.yml:3: models[0]",
 			Name:  "org/model-1", ContextLength: 4096, Tokenizer: TokenizerRegex, Replicas: 1, Route: RouteRoundRobin, Engine: EngineFixedRate,
-			TemplateOverhead: TemplateOverhead{TokensPerMessage: 4, TokensPerRequest: 3},
+			TemplateOverhead: TemplateOverhead{TokensPerMessage: new(4), TokensPerRequest: new(3)},
 			FixedRate:        FixedRate{Overhead: 1, PrefillTokensPerSecond: 1000, ITL: 16_670_000},
 		},
 		{
 			Where: "models.yml:10: models[1]",
 			Name:  "half", ContextLength: 1, Tokenizer: TokenizerRegex, Replicas: 1, Route: RouteRoundRobin, Engine: EngineInstant,
-			TemplateOverhead: TemplateOverhead{TokensPerRequest: 3},
+			TemplateOverhead: TemplateOverhead{TokensPerRequest: new(3)},
 		},
 	}})
 }

@@ -131,12 +131,8 @@ func readTemplateOverhead(s *section) (o TemplateOverhead) {
 		return o
 	}
 	t.allow("", keys)
-	if t.has("tokens_per_message") {
-		o.TokensPerMessage = t.integer("tokens_per_message", 0, maxTemplateTokens)
-	}
-	if t.has("tokens_per_request") {
-		o.TokensPerRequest = t.integer("tokens_per_request", 0, maxTemplateTokens)
-	}
+	o.TokensPerMessage = t.optionalInteger("tokens_per_message", 0, maxTemplateTokens)
+	o.TokensPerRequest = t.optionalInteger("tokens_per_request", 0, maxTemplateTokens)
 	return o
 }
 

@@ -43,8 +43,8 @@ type Match struct {
 	Regexes []*regexp.Regexp
 }
 
-// Body is one answer: an error, or whatever of reasoning, content and tool calls
-// there is, in this order.
+// Body is one answer: an error, a recorded answer, or whatever of reasoning, content
+// and tool calls there is, in this order.
 type Body struct {
 	Reasoning, Content Text
 	ToolCalls          []ToolCall
@@ -53,6 +53,8 @@ type Body struct {
 	FinishReason string
 	// Error, if not nil, takes the place of an answer.
 	Error *ScriptedError
+	// Replay, if not nil, takes the place of everything else.
+	Replay *Replay
 }
 
 // Text is a template, or filler of MinTokens to MaxTokens tokens where MaxTokens

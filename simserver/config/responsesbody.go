@@ -9,7 +9,7 @@ import (
 
 // The keys of what may hold an answer.
 var (
-	answerKeys  = []string{"content", "synthetic", "reasoning", "tool_calls", "finish_reason", "error"}
+	answerKeys  = []string{"content", "synthetic", "reasoning", "tool_calls", "finish_reason", "error", "replay"}
 	defaultKeys = append([]string{"variants"}, answerKeys...)
 	entryKeys   = append([]string{"id", "match"}, defaultKeys...)
 )
@@ -19,7 +19,7 @@ func (s *section) bodies(known scope) (bodies []Body) {
 	if !s.has("variants") {
 		return []Body{s.body(known)}
 	}
-	for _, key := range []string{"content", "synthetic", "error"} {
+	for _, key := range []string{"content", "synthetic", "error", "replay"} {
 		if s.has(key) {
 			s.refuse(key, "stands beside variants on line %d, must be one of them", s.values["variants"].Line)
 		}
@@ -44,14 +44,14 @@ func (s *section) variant(node *yaml.Node, i int, shared Body, known scope) Body
 	}
 	v := s.reader.section(node, path, answerKeys)
 	v.allow("", answerKeys)
-	if !v.has("tool_calls") && s.has("tool_calls") && !v.has("content") && !v.has("synthetic") && !v.has("error") {
+	if !v.has("tool_calls") && s.has("tool_calls") && !v.has("content") && !v.has("synthetic") && !v.has("error") && !v.has("replay") {
 		// The shared calls are an answer.
 		b := v.answer(known)
 		b.ToolCalls = shared.ToolCalls
 		return b.filledFrom(shared, v)
 	}
 	b := v.body(known)
-	if b.Error != nil {
+	if b.Error != nil || b.Replay != nil {
 		return b
 	}
 	return b.filledFrom(shared, v)
@@ -73,11 +73,17 @@ func (b Body) filledFrom(shared Body, v *section) Body {
 
 // body reads one answer, which must say something.
 func (s *section) body(known scope) Body {
-	if s.has("error") {
+	for _, alone := range []string{"error", "replay"} {
+		if !s.has(alone) {
+			continue
+		}
 		for _, key := range answerKeys {
-			if key != "error" && s.has(key) {
-				s.refuse(key, "has no effect beside error, must be left out")
+			if key != alone && s.has(key) {
+				s.refuse(key, "has no effect beside %s, must be left out", alone)
 			}
+		}
+		if alone == "replay" {
+			return Body{Replay: s.replay()}
 		}
 		return Body{Error: s.scriptedError(known)}
 	}
@@ -85,9 +91,9 @@ func (s *section) body(known scope) Body {
 	case s.has("content") && s.has("synthetic"):
 		s.refuse("synthetic", "stands beside content on line %d, must be one of them", s.values["content"].Line)
 	case !s.has("content") && !s.has("synthetic") && !s.has("tool_calls"):
-		want := "content, synthetic, tool_calls or error"
+		want := "content, synthetic, tool_calls, error or replay"
 		if !strings.Contains(s.path, "variants") {
-			want = "content, variants, synthetic, tool_calls or error"
+			want = "content, variants, synthetic, tool_calls, error or replay"
 		}
 		s.reader.report(s.line, s.path, "has no answer, must have %s", want)
 	}

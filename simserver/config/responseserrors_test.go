@@ -24,7 +24,7 @@ func TestResponsesErrors(t *testing.T) {
 	}
 	match := func(m string) string { return replaced("match: {exact: hi}", "match: "+m) }
 	answer := func(a string) string { return replaced("content: hello", a) }
-	const known = "content, synthetic, reasoning, tool_calls, finish_reason, error"
+	const known = "content, synthetic, reasoning, tool_calls, finish_reason, error, replay"
 	const entryKnown = "id, match, variants, " + known
 	tests := []struct{ name, file, want string }{
 		// The file as a whole.
@@ -44,7 +44,7 @@ func TestResponsesErrors(t *testing.T) {
 		{"too many", "version: 1\nresponses: [" + strings.Repeat("a,", maxResponses+1) + "]\ndefault: {content: x}", "r.yml:2: responses: the list has 5001 entries, must have 5000 or fewer"},
 
 		// The entry.
-		{"unknown key", answer("contents: hello"), "r.yml:3: responses[0]: has no answer, must have content, variants, synthetic, tool_calls or error\n" +
+		{"unknown key", answer("contents: hello"), "r.yml:3: responses[0]: has no answer, must have content, variants, synthetic, tool_calls, error or replay\n" +
 			"r.yml:5: responses[0].contents: unknown key, did you mean content? Known here: " + entryKnown},
 		{"no id", replaced("id: one\n    ", ""), "r.yml:3: responses[0].id: missing, must be the entry's id"},
 		{"id twice", replaced("default:", "  - {id: one, match: {exact: ho}, content: x}\ndefault:"), "r.yml:6: responses[1].id: one is the id of the entry on line 3 already, must be unique"},
@@ -82,13 +82,13 @@ func TestResponsesErrors(t *testing.T) {
 		{"in reasoning", answer("content: a\n    reasoning: '{x}'"), "r.yml:6: responses[0].reasoning: {x} is no placeholder; known here: last_user_message, model"},
 
 		// The answer.
-		{"no answer", answer("reasoning: hm"), "r.yml:3: responses[0]: has no answer, must have content, variants, synthetic, tool_calls or error"},
-		{"no default answer", replaced("{content: bye}", "{}"), "r.yml:6: default: has no answer, must have content, variants, synthetic, tool_calls or error"},
+		{"no answer", answer("reasoning: hm"), "r.yml:3: responses[0]: has no answer, must have content, variants, synthetic, tool_calls, error or replay"},
+		{"no default answer", replaced("{content: bye}", "{}"), "r.yml:6: default: has no answer, must have content, variants, synthetic, tool_calls, error or replay"},
 		{"two answers", answer("content: a\n    synthetic: {tokens: 3}"), "r.yml:6: responses[0].synthetic: stands beside content on line 5, must be one of them"},
 		{"content beside variants", answer("variants: [a]\n    content: b"), "r.yml:6: responses[0].content: stands beside variants on line 5, must be one of them"},
 		{"no variant", answer("variants: []"), "r.yml:5: responses[0].variants: the list is empty, must be a list of texts or answers"},
 		{"variant of variants", answer("variants: [{content: a, variants: [b]}]"), "r.yml:5: responses[0].variants[0].variants: unknown key; known here: " + known},
-		{"variant that says nothing", answer("variants: [{reasoning: a}]"), "r.yml:5: responses[0].variants[0]: has no answer, must have content, synthetic, tool_calls or error"},
+		{"variant that says nothing", answer("variants: [{reasoning: a}]"), "r.yml:5: responses[0].variants[0]: has no answer, must have content, synthetic, tool_calls, error or replay"},
 		{"variant a number", answer("variants: [a, 3]"), "r.yml:5: responses[0].variants[1]: is the number 3, must be a text or a section with the keys " + known + "; in quotes it is a text"},
 		{"null content", answer("content:"), "r.yml:5: responses[0].content: is empty, must be a text"},
 		{"beside an error", answer("error: {status: 500, message: x}\n    reasoning: y"), "r.yml:6: responses[0].reasoning: has no effect beside error, must be left out"},

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"container/heap"
+	"errors"
 	"math"
 	"runtime"
 	"sync"
@@ -115,6 +116,9 @@ func NewBatched(config BatchedConfig) *Batched {
 
 // Check implements Engine.
 func (b *Batched) Check(p *plan.Plan) error {
+	if len(p.Prompt) == 0 {
+		return errors.New("the prompt has no tokens, must have at least 1")
+	}
 	for i := range p.Choices {
 		if err := b.config.Scheduler.CheckLengths(len(p.Prompt), len(p.Choices[i].Tokens)); err != nil {
 			return err
@@ -297,7 +301,14 @@ func schedRequest(p *plan.Plan, choice int, prompt []uint32, arrival int64) sche
 		outputs[i] = uint32(t.ID)
 	}
 	return sched.Request{
-		Prompt: prompt, Output: outputs, Stops: c.FinishReason == sched.FinishStop.String(),
+		Prompt: prompt, Output: outputs, Stops: Stops(c.FinishReason, len(outputs), p.MaxTokens),
 		MaxTokens: max(p.MaxTokens, len(c.Tokens)), Priority: p.Priority, ArrivalNS: arrival,
 	}
+}
+
+// Stops says whether an answer of so many tokens, of which more were allowed or
+// not, ends by itself. One can end for "length" before the client's limit, where it
+// is scripted or recorded to.
+func Stops(finishReason string, tokens, maxTokens int) bool {
+	return finishReason != sched.FinishLength.String() || tokens < maxTokens
 }

@@ -212,3 +212,52 @@ func TestBatchedRefusesWhatNeverFits(t *testing.T) {
 		}
 	})
 }
+
+// Whatever an answer ends for, it ends after its last token.
+func TestBatchedEndsWithTheAnswer(t *testing.T) {
+	for _, reason := range []string{"stop", "length", "tool_calls", "content_filter"} {
+		batchedInFakeTime(t, "article", func(t *testing.T, clock sleep.Clock, e *Batched, _ *frontier) {
+			out := newOutlet(clock)
+			r := &Request{Plan: planOf(8, 3), Outlet: out}
+			r.Plan.MaxTokens, r.Plan.Choices[0].FinishReason = 500, reason
+			if err := errors.Join(e.Check(r.Plan), e.Accept(r)); err != nil {
+				t.Fatal(err)
+			}
+			e.Submit(r)
+			if err := <-out.done; err != nil || len(r.Timelines[0].Released) != 3 {
+				t.Errorf("%s: %v after %d tokens", reason, err, len(r.Timelines[0].Released))
+			}
+		})
+	}
+}
+
+// Choices find in the cache what the first has put there; only what was there before
+// is the request's.
+func TestCachedTokensAreTheFirstChoices(t *testing.T) {
+	batchedInFakeTime(t, "vllm-0.23", func(t *testing.T, clock sleep.Clock, e *Batched, _ *frontier) {
+		for _, want := range []int{0, 32} {
+			out := newOutlet(clock)
+			r := &Request{Plan: planOf(40, 3, 3), Outlet: out}
+			r.Plan.MaxTokens = 3
+			if err := e.Accept(r); err != nil {
+				t.Fatal(err)
+			}
+			e.Submit(r)
+			if err := <-out.done; err != nil {
+				t.Fatal(err)
+			}
+			first, second := r.Timelines[0], r.Timelines[1]
+			if r.CachedTokens != want || first.CachedTokens != want || second.CachedTokens != 32 || second.Queue != r.Queue {
+				t.Errorf("%d cached tokens, of the choices %d and %d; want %d, %d and 32", r.CachedTokens, first.CachedTokens, second.CachedTokens, want, want)
+			}
+		}
+	})
+}
+
+func TestBatchedRefusesAnEmptyPrompt(t *testing.T) {
+	batchedInFakeTime(t, "article", func(t *testing.T, _ sleep.Clock, e *Batched, _ *frontier) {
+		if err := e.Check(planOf(0, 1)); err == nil {
+			t.Error("a prompt without tokens was taken")
+		}
+	})
+}

@@ -27,7 +27,9 @@ func (b *Batched) decide(at int64) {
 	step, t := b.loop.Schedule()
 	b.admit(step, t.Scheduled, now)
 	for _, id := range step.Preempted {
-		b.sequences[id.Slot()].request.Preemptions++
+		s := b.sequences[id.Slot()]
+		s.request.Preemptions++
+		s.request.Timelines[s.choice].Preemptions++
 	}
 	outputs := b.flight[b.flying][:0]
 	for _, q := range step.Seqs {
@@ -50,18 +52,21 @@ func (b *Batched) decide(at int64) {
 func (b *Batched) admit(step *sched.Step, at, now int64) {
 	served := 0
 	for _, a := range step.Admitted {
-		r := b.sequences[a.ID.Slot()].request
 		if a.Resumed {
 			continue
 		}
+		s := b.sequences[a.ID.Slot()]
+		r, t := s.request, &s.request.Timelines[s.choice]
+		t.Queue, t.CachedTokens = at-r.batched.handover, int(a.Cached)
 		if r.Queue == NotDelivered {
 			r.Queue, r.QueueServer = at-r.batched.handover, now-r.batched.handover
+			// The other choices find in the cache what this one has put there.
+			r.CachedTokens = int(a.Cached)
 		}
 		if r.batched.waits {
 			r.batched.waits = false
 			served++
 		}
-		r.CachedTokens = max(r.CachedTokens, int(a.Cached))
 	}
 	b.room.served(served, now)
 }

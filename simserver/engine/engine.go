@@ -46,8 +46,9 @@ type Request struct {
 
 	// Queue is the time from the request's arrival at the scheduler to the first
 	// step it got into, and QueueServer that to the moment at which that step was
-	// really decided. CachedTokens is how much of its prompt came from the prefix
-	// cache then, and Preemptions how often it lost its blocks. Engines without
+	// really decided: of the choice that came first. CachedTokens is how much of its
+	// prompt came from the prefix cache then, and Preemptions how often its choices
+	// lost their blocks. Engines without
 	// steps leave the first two at NotDelivered and the others at 0. They may be
 	// read when Timelines may, all but Preemptions from the first Release on.
 	Queue, QueueServer int64
@@ -71,6 +72,12 @@ type Timeline struct {
 	Released []int64
 	// Backpressured counts the tokens that waited in a slow reader's buffer.
 	Backpressured int
+
+	// Queue, CachedTokens and Preemptions are what Request's fields of the name are,
+	// of this choice alone.
+	Queue        int64
+	CachedTokens int
+	Preemptions  int
 }
 
 // NotDelivered stands in Timeline.Released for a token that the release path
@@ -123,7 +130,7 @@ func (r *Request) begin() {
 	for i := range r.Timelines {
 		n := len(r.Plan.Choices[i].Tokens)
 		times := make([]int64, 2*n)
-		r.Timelines[i] = Timeline{Due: times[:0:n], Released: times[n:n:cap(times)]}
+		r.Timelines[i] = Timeline{Due: times[:0:n], Released: times[n:n:cap(times)], Queue: NotDelivered}
 	}
 }
 

@@ -44,19 +44,20 @@ type line struct {
 	MaxTokens int      `json:"max_tokens,omitempty"`
 	Priority  int      `json:"priority,omitempty"`
 
-	QueueNS     int64    `json:"queue_ns,omitempty"`
-	Cached      int      `json:"cached_tokens,omitempty"`
-	Preemptions int      `json:"preemptions,omitempty"`
-	Aborted     bool     `json:"aborted,omitempty"`
-	Choices     []choice `json:"choices,omitempty"`
+	Aborted bool     `json:"aborted,omitempty"`
+	Choices []choice `json:"choices,omitempty"`
 }
 
-// choice is one choice of a request: what it says when it arrives, when its
-// tokens were due when it has ended.
+// choice is one choice of a request: what it says when it arrives, what became of it
+// and when its tokens were due when it has ended.
 type choice struct {
 	Output []uint32 `json:"output,omitempty"`
 	Finish string   `json:"finish,omitempty"`
 	DueNS  []int64  `json:"due_ns,omitempty"`
+
+	QueueNS     int64 `json:"queue_ns,omitempty"`
+	Cached      int   `json:"cached_tokens,omitempty"`
+	Preemptions int   `json:"preemptions,omitempty"`
 }
 
 const (
@@ -185,12 +186,11 @@ func (m *modelLog) Aborted(turn int64, r *engine.Request, at int64) {
 
 func (m *modelLog) Ended(r *engine.Request, aborted bool) {
 	m.writer.add(func() line {
-		l := line{
-			Event: eventEnd, Model: m.name, Replica: m.replica, ID: r.Serial(), Aborted: aborted,
-			QueueNS: r.Queue, Cached: r.CachedTokens, Preemptions: r.Preemptions,
-		}
+		l := line{Event: eventEnd, Model: m.name, Replica: m.replica, ID: r.Serial(), Aborted: aborted}
 		for _, t := range r.Timelines {
-			l.Choices = append(l.Choices, choice{DueNS: t.Due[:len(t.Released)]})
+			l.Choices = append(l.Choices, choice{
+				DueNS: t.Due[:len(t.Released)], QueueNS: t.Queue, Cached: t.CachedTokens, Preemptions: t.Preemptions,
+			})
 		}
 		return l
 	})

@@ -30,10 +30,9 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			},
 		},
 		Timelines: []engine.Timeline{
-			{Due: []int64{1000, 2000}, Released: []int64{1001, 2002}},
-			{Due: []int64{1000, 2000, 3000}, Released: []int64{1001, 2002}}, // the third was never sent
+			{Due: []int64{1000, 2000}, Released: []int64{1001, 2002}, Queue: 300, CachedTokens: 16, Preemptions: 1},
+			{Due: []int64{1000, 2000, 3000}, Released: []int64{1001, 2002}, Queue: 400}, // the third was never sent
 		},
-		Queue: 300, CachedTokens: 16, Preemptions: 1,
 	}
 	log.Arrived(10, r)
 	log.Aborted(14, r, 2500)
@@ -71,8 +70,9 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	if !reflect.DeepEqual(logs[0].Events, want) {
 		t.Errorf("events:\n%+v\nwant\n%+v", logs[0].Events, want)
 	}
-	end := End{Due: []int64{1000, 2000}, QueueNS: 300, Cached: 16, Preemptions: 1, Aborted: true}
-	if !reflect.DeepEqual(logs[0].Ends, map[int64]End{0: end, 1: end}) {
+	first := End{Due: []int64{1000, 2000}, QueueNS: 300, Cached: 16, Preemptions: 1, Aborted: true}
+	second := End{Due: []int64{1000, 2000}, QueueNS: 400, Aborted: true}
+	if !reflect.DeepEqual(logs[0].Ends, map[int64]End{0: first, 1: second}) {
 		t.Errorf("ends: %+v", logs[0].Ends)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"llmsim-bench/simserver/engine"
 	"llmsim-bench/simserver/sched"
 	"llmsim-bench/simserver/virtual"
 )
@@ -92,7 +93,7 @@ func (log *Log) add(l *line) error {
 			log.Events = append(log.Events, virtual.Event{Turn: l.Turn, Request: virtual.Request{
 				ID: sequenceID(l.ID, i), Arrival: l.AtNS, Measured: true,
 				Request: sched.Request{
-					Prompt: l.Prompt, Output: c.Output, Stops: c.Finish == sched.FinishStop.String(),
+					Prompt: l.Prompt, Output: c.Output, Stops: engine.Stops(c.Finish, len(c.Output), l.MaxTokens),
 					MaxTokens: max(l.MaxTokens, len(c.Output)), Priority: l.Priority, ArrivalNS: l.AtNS,
 				},
 			}})
@@ -104,7 +105,7 @@ func (log *Log) add(l *line) error {
 	case eventEnd:
 		for i, c := range l.Choices {
 			log.Ends[sequenceID(l.ID, i)] = End{
-				Due: c.DueNS, QueueNS: l.QueueNS, Cached: l.Cached, Preemptions: l.Preemptions, Aborted: l.Aborted,
+				Due: c.DueNS, QueueNS: c.QueueNS, Cached: c.Cached, Preemptions: c.Preemptions, Aborted: l.Aborted,
 			}
 		}
 	default:

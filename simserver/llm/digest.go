@@ -31,7 +31,18 @@ const (
 	drawContent
 	drawExtension
 	drawToolCalls // and on, one for each call
+
+	drawTool    = 1<<20 - 1
+	drawChoices = 1 << 20 // and on, one for each choice
 )
+
+// ofChoice is the digest of a request's i-th choice; the first has the request's own.
+func (d digest) ofChoice(i int) digest {
+	if i == 0 {
+		return d
+	}
+	return digest(d.draw(drawChoices + i))
+}
 
 // draw is the n-th number of the digest: SplitMix64's, whose steps make numbers
 // out of neighbouring ones that have nothing in common.

@@ -29,24 +29,6 @@ type Options struct {
 	Responses *ResponseBook
 }
 
-// Message is one message of a chat.
-type Message struct{ Role, Text string }
-
-// Request is what a generator is asked.
-type Request struct {
-	Messages []Message
-	// MaxTokens is how many tokens to answer with; 0: not given.
-	MaxTokens int
-	// MinTokens is how many tokens to answer with at least, at most MaxTokens where
-	// that is given.
-	MinTokens int
-	// IgnoreEOS asks for an answer of MaxTokens tokens whatever it says. Filler is
-	// that long already.
-	IgnoreEOS bool
-	// Seed, where given, takes the place of the generator's and of the responses'.
-	Seed *int64
-}
-
 // Generator answers requests, from responses if there are some, else with filler.
 // It is safe for concurrent use.
 type Generator struct {
@@ -75,7 +57,12 @@ func NewGenerator(o Options) *Generator {
 //
 // Without, the answer is filler: exactly MaxTokens tokens that end for "length", or,
 // where it is not given, the default number of tokens (fewer where the context has
-// less room, MinTokens where that is more) that end with "stop".
+// less room, MinTokens where that is more) that end with "stop". The tokens of the
+// reasoning come before that number, and within MaxTokens.
+//
+// A value or a call that the request demands takes the place of filler, and that of
+// the responses' default; it is as long as it is, unless MaxTokens cuts it. What an
+// entry says to a text that it matches stays.
 //
 // A request that the context cannot hold is a *ContextError, known before any
 // answer is made.
@@ -84,7 +71,7 @@ func (g *Generator) Generate(r Request) (*plan.Plan, error) {
 		return nil, fmt.Errorf("max tokens is %d, must be 1 or more, or 0 for the default", r.MaxTokens)
 	}
 	asked := max(r.MaxTokens, r.MinTokens)
-	prompt := g.promptIDs(r.Messages)
+	prompt := g.promptIDs(&r)
 	room := g.options.ContextLength - len(prompt)
 	if room < max(asked, 1) {
 		return nil, &ContextError{
@@ -96,46 +83,40 @@ func (g *Generator) Generate(r Request) (*plan.Plan, error) {
 		p.MaxTokens = room
 	}
 	if responses := g.options.Responses.Get(); responses != nil {
-		if err := responses.answer(p, g, r); err != nil {
+		if err := responses.answer(p, g, &r); err != nil {
 			return nil, err
 		}
-		return p, nil
+	} else {
+		p.Choices = g.ownChoices(&r, prompt, room)
 	}
-	p.Choices = []plan.Choice{g.fillerChoice(r, prompt, room)}
+	for i := range p.Choices {
+		r.endAtStop(&p.Choices[i])
+	}
 	return p, nil
 }
 
-// fillerChoice is the answer without responses.
-func (g *Generator) fillerChoice(r Request, prompt []plan.TokenID, room int) plan.Choice {
-	length, reason := r.MaxTokens, "length"
-	if length == 0 {
-		length, reason = max(min(g.options.DefaultOutputTokens, room), r.MinTokens), "stop"
+// promptIDs returns the ids of a prompt's tokens in order: the preamble's, each
+// message's template tokens before its text, the request's at the end, where a
+// template opens the answer.
+func (g *Generator) promptIDs(r *Request) []plan.TokenID {
+	if r.PromptIDs != nil {
+		return r.PromptIDs
 	}
-	seed := g.options.Seed
-	if r.Seed != nil {
-		seed = *r.Seed
+	perMessage, perRequest := g.options.TokensPerMessage, g.options.TokensPerRequest
+	if r.Raw {
+		perMessage, perRequest = 0, 0
 	}
-	return plan.Choice{
-		Tokens:       g.filler.text(uint64(seed), promptHash(prompt), g.filler.opening, length),
-		FinishReason: reason,
-	}
-}
-
-// promptIDs returns the ids of the messages' tokens in order: each message's
-// template tokens before its text, the request's at the end, where a template
-// opens the answer.
-func (g *Generator) promptIDs(messages []Message) []plan.TokenID {
 	// Prose has four to five bytes a token; append grows the rest.
-	size := g.options.TokensPerRequest
-	for _, m := range messages {
-		size += g.options.TokensPerMessage + len(m.Text)/4 + 1
+	size := perRequest + len(r.Preamble)/4
+	for _, m := range r.Messages {
+		size += perMessage + len(m.Text)/4 + 1
 	}
-	ids := make([]plan.TokenID, 0, size)
-	for _, m := range messages {
-		ids = appendTemplate(ids, m.Role, g.options.TokensPerMessage)
+	ids := g.options.Tokenizer.AppendIDs(make([]plan.TokenID, 0, size), r.Preamble)
+	for _, m := range r.Messages {
+		ids = appendTemplate(ids, m.Role, perMessage)
 		ids = g.options.Tokenizer.AppendIDs(ids, m.Text)
 	}
-	return appendTemplate(ids, "", g.options.TokensPerRequest)
+	return appendTemplate(ids, "", perRequest)
 }
 
 // appendTemplate appends n ids for a template's tokens. They depend on the

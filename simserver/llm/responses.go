@@ -35,8 +35,7 @@ type Match struct {
 }
 
 // Body is one answer: an error, or else reasoning, content and tool calls, each of
-// which may be absent. An answer of another kind, such as a recorded one, would be
-// another field here, and a case in Responses.answer.
+// which may be absent.
 type Body struct {
 	Reasoning, Content Text
 	ToolCalls          []ToolCall
@@ -45,6 +44,20 @@ type Body struct {
 	FinishReason string
 	// Error, if not nil, takes the place of an answer.
 	Error *ErrorBody
+	// Timing, if not nil, is when the parts of a recorded answer came. Its parts are
+	// plain texts, and Timing has as many calls.
+	Timing *Timing
+	// Also holds a recorded answer's further choices. Where a request wants several,
+	// they say this, then these in turn, and so on.
+	Also []Body
+}
+
+// ofChoice is what the i-th choice of a request says.
+func (b *Body) ofChoice(i int) *Body {
+	if i %= 1 + len(b.Also); i > 0 {
+		return &b.Also[i-1]
+	}
+	return b
 }
 
 // Text is a template, or filler of MinTokens to MaxTokens tokens where MaxTokens
@@ -55,9 +68,9 @@ type Text struct {
 }
 
 // ToolCall is a call that an answer makes. With JSON set, what its placeholders
-// stand for is escaped as within a JSON string.
+// stand for is escaped as within a JSON string. Without an ID it gets one of its own.
 type ToolCall struct {
-	Name      string
+	ID, Name  string
 	Arguments Template
 	JSON      bool
 }

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"fmt"
 	"strings"
 
 	"llmsim-bench/simserver/plan"
@@ -28,7 +27,7 @@ type scripted struct {
 
 // answer fills in what of p a script says to a request; an error is a
 // *ScriptedError. p.MaxTokens is how many tokens there may be.
-func (r *Responses) answer(p *plan.Plan, g *Generator, q Request) error {
+func (r *Responses) answer(p *plan.Plan, g *Generator, q *Request) error {
 	raw := lastUserMessage(q.Messages)
 	text := strings.TrimFunc(raw, isSpace)
 	f := r.matcher.match(text)
@@ -43,22 +42,48 @@ func (r *Responses) answer(p *plan.Plan, g *Generator, q Request) error {
 	if q.Seed != nil {
 		seed = *q.Seed
 	}
-	s := scripted{
-		tokenizer: g.options.Tokenizer, filler: g.filler,
-		values: values{userMessage: raw, model: g.options.Model, text: text, found: f},
-		digest: newDigest(seed, id, text), limit: p.MaxTokens,
-	}
-	p.Entry, p.Variant = id, int(s.digest.draw(drawVariant)%uint64(len(bodies)))
-	body := &bodies[p.Variant]
-	if e := body.Error; e != nil {
-		message, _ := e.Message.render(&s.values, false, leastTextBytes)
-		return &ScriptedError{
-			Entry: id, Variant: p.Variant, Status: e.Status, Message: message,
-			Type: e.Type, Code: e.Code, RetryAfter: e.RetryAfter,
+	p.Entry = id
+	said := values{userMessage: raw, model: g.options.Model, text: text, found: f}
+	request := newDigest(seed, id, text)
+	for i := range q.choices() {
+		s := scripted{tokenizer: g.options.Tokenizer, filler: g.filler, values: said, digest: request.ofChoice(i), limit: p.MaxTokens}
+		variant := int(s.digest.draw(drawVariant) % uint64(len(bodies)))
+		switch {
+		case i == 0:
+			p.Variant = variant
+		case bodies[p.Variant].Timing != nil:
+			variant = p.Variant // whose timeline is the request's
+		default:
+			variant = answering(bodies, variant)
 		}
+		body := bodies[variant].ofChoice(i)
+		if e := body.Error; e != nil {
+			message, _ := e.Message.render(&s.values, false, leastTextBytes)
+			return &ScriptedError{
+				Entry: id, Variant: variant, Status: e.Status, Message: message,
+				Type: e.Type, Code: e.Code, RetryAfter: e.RetryAfter,
+			}
+		}
+		if f.entry < 0 && q.demands() {
+			p.Choices = g.ownChoices(q, p.Prompt, p.MaxTokens)
+			return nil
+		}
+		c := s.choice(body, q)
+		if i > 0 && !p.Timed() {
+			c.Offsets = nil
+		}
+		p.Choices = append(p.Choices, c)
 	}
-	p.Choices = []plan.Choice{s.choice(body, q)}
 	return nil
+}
+
+// answering is the first body from i on that is an answer and no error. The first
+// choice decides whether a request fails; it did not, so there is one.
+func answering(bodies []Body, i int) int {
+	for bodies[i].Error != nil {
+		i = (i + 1) % len(bodies)
+	}
+	return i
 }
 
 // lastUserMessage is the text of the last message of the role user; empty: none.
@@ -75,11 +100,19 @@ func isSpace(r rune) bool { return kindOf(r) == space }
 
 // choice puts a body's parts together. Where the answer is shorter than the
 // request wants, filler makes up for it at the end of the content.
-func (s *scripted) choice(body *Body, q Request) (c plan.Choice) {
-	c.Tokens = s.part(nil, body.Reasoning, plan.Reasoning, drawReasoningLength)
+func (s *scripted) choice(body *Body, q *Request) (c plan.Choice) {
+	thought := body.Reasoning
+	if len(thought.Template) == 0 && thought.MaxTokens == 0 && body.Timing == nil {
+		thought.MinTokens, thought.MaxTokens = q.ReasoningTokens, q.ReasoningTokens
+	}
+	c.Tokens = s.part(nil, thought, plan.Reasoning, drawReasoningLength)
 	reasoning := len(c.Tokens)
 	c.Tokens = s.part(c.Tokens, body.Content, plan.Content, drawContentLength)
-	calls, arguments := s.toolCalls(body.ToolCalls)
+	var calls []plan.ToolCall
+	var arguments []plan.Token
+	if !q.NoCalls {
+		calls, arguments = s.toolCalls(body.ToolCalls)
+	}
 
 	wanted := q.MinTokens
 	if q.IgnoreEOS {
@@ -117,6 +150,7 @@ func (s *scripted) choice(body *Body, q Request) (c plan.Choice) {
 	case c.FinishReason == "":
 		c.FinishReason = "stop"
 	}
+	c.Offsets = body.Timing.offsets(&c)
 	return c
 }
 
@@ -161,7 +195,10 @@ func (s *scripted) toolCalls(calls []ToolCall) (made []plan.ToolCall, tokens []p
 		for i := range tokens[start:] {
 			tokens[start+i].Kind = plan.Arguments
 		}
-		id := fmt.Sprintf("call_%016x", s.digest.draw(drawToolCalls+i))
+		id := call.ID
+		if id == "" {
+			id = callID(s.digest.draw(drawToolCalls + i))
+		}
 		made = append(made, plan.ToolCall{ID: id, Name: call.Name, Start: start, End: len(tokens)})
 		if len(tokens) > s.limit {
 			s.cut = true // no later call has a place

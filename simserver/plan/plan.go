@@ -34,6 +34,10 @@ type Choice struct {
 	ToolCalls []ToolCall
 	// FinishReason is OpenAI's: "stop", "length", "tool_calls", …
 	FinishReason string
+	// Offsets, where given, says when each token is due, in nanoseconds of the
+	// simulated timeline after the request's arrival: one a token, none below 0 or
+	// below the one before. All choices of a plan have offsets, or none has.
+	Offsets []int64
 }
 
 // Token is one output token.
@@ -69,6 +73,9 @@ type TokenEvent struct {
 	// Due is when the token is due, in nanoseconds of the engine's clock.
 	Due int64
 }
+
+// Timed says that the answer brings its own timeline.
+func (p *Plan) Timed() bool { return len(p.Choices) > 0 && p.Choices[0].Offsets != nil }
 
 // OutputTokens counts the tokens of all choices.
 func (p *Plan) OutputTokens() int {

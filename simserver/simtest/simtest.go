@@ -22,13 +22,17 @@ type Simulator struct {
 type Option func(*options)
 
 type options struct {
-	models string
-	server simserver.Options
+	models    string
+	responses string
+	server    simserver.Options
 }
 
 // WithModels serves the models of a models.yml given as text instead of the
 // built-in ones.
 func WithModels(yaml string) Option { return func(o *options) { o.models = yaml } }
+
+// WithResponses answers from a responses.yml given as text instead of with filler.
+func WithResponses(yaml string) Option { return func(o *options) { o.responses = yaml } }
 
 // WithServer sets the server's limits.
 func WithServer(server simserver.Options) Option { return func(o *options) { o.server = server } }
@@ -46,6 +50,15 @@ func Start(t testing.TB, opts ...Option) *Simulator {
 		var err error
 		if models, err = config.Parse("models.yml", []byte(o.models)); err != nil {
 			t.Fatalf("simtest: %v", err)
+		}
+	}
+	if o.responses != "" {
+		var err error
+		if o.server.Responses, err = config.ParseResponses("responses.yml", []byte(o.responses)); err != nil {
+			t.Fatalf("simtest: %v", err)
+		}
+		for _, warning := range o.server.Responses.Warnings {
+			t.Logf("simtest: %s", warning)
 		}
 	}
 	server, err := simserver.Listen("127.0.0.1:0", models, o.server)

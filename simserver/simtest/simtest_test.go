@@ -29,3 +29,17 @@ func TestStartServesUntilTheTestEnds(t *testing.T) {
 		t.Error("the simulator outlived its test")
 	}
 }
+
+func TestWithResponses(t *testing.T) {
+	sim := simtest.Start(t, simtest.WithResponses("version: 1\ndefault: {content: Hello there.}\n"))
+	resp, err := http.Post(sim.URL+"/chat/completions", "application/json", strings.NewReader(
+		`{"model":"sim-instant","messages":[{"role":"user","content":"x"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.Contains(string(body), `"content":"Hello there."`) {
+		t.Errorf("%s, %v", body, err)
+	}
+}

@@ -1,4 +1,4 @@
-package llm_test
+package simserver
 
 import (
 	"errors"
@@ -13,40 +13,6 @@ import (
 	"llmsim-bench/simserver/plan"
 )
 
-// script is what a responses file says, as the generator wants it.
-func script(r *config.Responses) llm.Script {
-	s := llm.Script{Seed: r.Seed, Default: bodies(r.Default)}
-	for _, e := range r.Entries {
-		s.Entries = append(s.Entries, llm.Entry{ID: e.ID, Match: llm.Match(e.Match), Bodies: bodies(e.Bodies)})
-	}
-	return s
-}
-
-func bodies(from []config.Body) (to []llm.Body) {
-	for _, b := range from {
-		body := llm.Body{Reasoning: scriptedText(b.Reasoning), Content: scriptedText(b.Content), FinishReason: b.FinishReason}
-		for _, c := range b.ToolCalls {
-			body.ToolCalls = append(body.ToolCalls, llm.ToolCall{Name: c.Name, Arguments: template(c.Arguments), JSON: c.JSON})
-		}
-		if e := b.Error; e != nil {
-			body.Error = &llm.ErrorBody{Status: e.Status, Message: template(e.Message), Type: e.Type, Code: e.Code, RetryAfter: e.RetryAfter}
-		}
-		to = append(to, body)
-	}
-	return to
-}
-
-func scriptedText(t config.Text) llm.Text {
-	return llm.Text{Template: template(t.Template), MinTokens: t.MinTokens, MaxTokens: t.MaxTokens}
-}
-
-func template(from config.Template) (to llm.Template) {
-	for _, p := range from {
-		to = append(to, llm.Part(p))
-	}
-	return to
-}
-
 // block is a fenced block of a Markdown page, and the line it starts after.
 var block = regexp.MustCompile("(?sm)^```(yaml|text)\n(.*?)^```$")
 
@@ -54,7 +20,7 @@ var block = regexp.MustCompile("(?sm)^```(yaml|text)\n(.*?)^```$")
 // without a warning, and each request under it must get the answer that stands
 // there.
 func TestDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/responses.md")
+	page, err := os.ReadFile("../docs/responses.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,15 +41,13 @@ func TestDocs(t *testing.T) {
 			if len(r.Warnings) > 0 {
 				t.Errorf("warnings: %q", r.Warnings)
 			}
-			book := &llm.ResponseBook{}
-			book.Set(llm.NewResponses(script(r)))
-			g = llm.NewGenerator(llm.Options{ContextLength: 10_000, Model: "sim", Responses: book})
+			g = llm.NewGenerator(llm.Options{ContextLength: 10_000, Model: "sim", Responses: &newResponses(r, "").book})
 			continue
 		}
 		for _, example := range strings.Split("\n"+text, "\n> ")[1:] {
 			requests++
 			message, want, _ := strings.Cut(example, "\n")
-			if got := answer(g, message); got != strings.TrimSpace(want) {
+			if got := shown(g, message); got != strings.TrimSpace(want) {
 				t.Errorf("%s: %q gets\n%s\nthe page says\n%s", name, message, got, want)
 			}
 		}
@@ -93,8 +57,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// answer shows an answer as the page does.
-func answer(g *llm.Generator, message string) string {
+// shown is an answer as the page shows it.
+func shown(g *llm.Generator, message string) string {
 	p, err := g.Generate(llm.Request{Messages: []llm.Message{{Role: "user", Text: message}}})
 	var scripted *llm.ScriptedError
 	if errors.As(err, &scripted) {
