@@ -2,7 +2,7 @@
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: build sweep test lint bench cross clean
+.PHONY: build sweep test lint bench experiments cross clean
 
 # One static binary, ./llmsim-bench.
 build:
@@ -31,6 +31,14 @@ lint:
 bench: build
 	$(GO) test -run '^$$' -bench . ./...
 	$(GO) run ./scripts/tokencost --server ./llmsim-bench
+
+# The experiments: predicts what has no prediction, runs all on live simulators, and
+# compares. Fails where something missed its prediction without an explanation.
+# Takes about 25 minutes on two cores that do nothing else.
+experiments: build
+	./llmsim-bench experiments predict
+	./llmsim-bench experiments run
+	./llmsim-bench experiments diff --write
 
 # Builds for every supported platform, into dist/.
 cross:

@@ -100,7 +100,7 @@ func (r *Row) worst() string {
 		}
 	}
 	if relative {
-		return fmt.Sprintf("%+.2f %%", worst*100)
+		return fmt.Sprintf("%+.2f %%", math.Round(worst*1e4)/100+0) // no -0.00
 	}
 	return fmt.Sprintf("%+g", worst)
 }

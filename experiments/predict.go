@@ -139,34 +139,15 @@ func (r *runs) predicted(x *Expectation) (Predicted, error) {
 
 // value works an expectation out for one seed.
 func (r *runs) value(x *Expectation, q *quantity, seed int, v *SeedValue) error {
-	var all []float64 // the first without delays
 	if x.Formula == nil || x.Interval.Kind == KindSpread {
-		for run, o := range r.of[x.Case][seed] {
-			value := q.read(o).judged()
-			if value == nil {
-				return fmt.Errorf("%s has no value in virtual time, so it needs a formula", x.Key())
-			}
-			if x.Over == "" {
-				all = append(all, *value)
-				continue
-			}
-			over := q.read(r.of[x.Over][seed][run]).judged()
-			if over == nil || *over == 0 {
-				return fmt.Errorf("%s has nothing to divide by in virtual time", x.Key())
-			}
-			all = append(all, *value / *over)
+		undelayed, delayed, err := r.values(x, q, seed)
+		if err != nil {
+			return err
 		}
-	}
-	if x.Interval.Kind == KindSpread && len(all) == 1 { // nothing is delayed
-		v.Value = all[0]
-		v.Low, v.High = v.Value*(1-x.Interval.Share), v.Value*(1+x.Interval.Share)
-	} else if x.Interval.Kind == KindSpread {
-		undelayed, perturbed := round(all[0]), slices.Sorted(slices.Values(all[1:]))
-		v.Undelayed = &undelayed
-		v.Value = perturbed[(len(perturbed)-1)/2]
-		v.Low, v.High = perturbed[0]*(1-x.Interval.Share), perturbed[len(perturbed)-1]*(1+x.Interval.Share)
-	} else if x.Formula == nil {
-		v.Value = all[0]
+		v.Value = undelayed
+		if x.Interval.Kind == KindSpread {
+			v.spread(undelayed, delayed, x.Interval.Share)
+		}
 	}
 	if x.Formula != nil {
 		v.Value = x.Formula.Value
@@ -180,4 +161,57 @@ func (r *runs) value(x *Expectation, q *quantity, seed int, v *SeedValue) error 
 		v.Low, v.High = v.Value, v.Value
 	}
 	return nil
+}
+
+// spread is the interval of the runs with delays, and their median; where there are
+// none, that of the run without.
+func (v *SeedValue) spread(undelayed float64, delayed []float64, beyond float64) {
+	if len(delayed) == 0 {
+		delayed = []float64{undelayed}
+	} else {
+		undelayed = round(undelayed)
+		v.Undelayed = &undelayed
+	}
+	slices.Sort(delayed)
+	v.Value = delayed[(len(delayed)-1)/2]
+	v.Low, v.High = delayed[0]*(1-beyond), delayed[len(delayed)-1]*(1+beyond)
+}
+
+// values returns what the virtual runs of a seed say of an expectation. Two cases
+// that are divided run one after the other, and each meets delays of its own: any
+// run of one can go with any of the other.
+func (r *runs) values(x *Expectation, q *quantity, seed int) (undelayed float64, delayed []float64, err error) {
+	of, err := read(q, r.of[x.Case][seed], x.Key())
+	if err != nil {
+		return 0, nil, err
+	}
+	if x.Over == "" {
+		return of[0], of[1:], nil
+	}
+	over, err := read(q, r.of[x.Over][seed], x.Key())
+	if err != nil {
+		return 0, nil, err
+	}
+	if slices.Contains(over, 0) {
+		return 0, nil, fmt.Errorf("%s has nothing to divide by in virtual time", x.Key())
+	}
+	for _, a := range of[1:] {
+		for _, b := range over[1:] {
+			delayed = append(delayed, a/b)
+		}
+	}
+	return of[0] / over[0], delayed, nil
+}
+
+// read reads a quantity of each run.
+func read(q *quantity, all []*outcome, key string) ([]float64, error) {
+	values := make([]float64, len(all))
+	for i, o := range all {
+		value := q.read(o).judged()
+		if value == nil {
+			return nil, fmt.Errorf("%s has no value in virtual time, so it needs a formula", key)
+		}
+		values[i] = *value
+	}
+	return values, nil
 }

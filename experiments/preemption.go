@@ -13,7 +13,7 @@ func preemption() Experiment {
 	const small, with, without = "small cache", "watermark 1 %", "watermark 0"
 	burst := bench.Load{Arrivals: arrival.Process{Kind: arrival.KindBurst, Requests: 64}}
 	short := workload.Shape{Prompt: workload.Fixed(128), Output: workload.Fixed(2000)}
-	long := workload.Shape{Prompt: workload.Lengths{Min: 512, Max: 4096}, Output: workload.Lengths{Min: 512, Max: 1024}}
+	long := workload.Shape{Prompt: workload.Lengths{Min: 512, Max: 4096}, Output: workload.Lengths{Min: 512, Max: 2048}}
 	e := Experiment{
 		ID: "E5", Title: "Preemption",
 		Question: "Sixty-four requests at once that outgrow the cache together: how often do sequences lose their blocks, and how long do their clients wait? " +

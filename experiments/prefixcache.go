@@ -18,7 +18,7 @@ func prefixCache() Experiment {
 		Meaning: "What is shared costs neither compute nor blocks, as long as the requests reach the same replica. " +
 			"That is what a gateway gains by routing equal beginnings to one place, and loses by spreading them.",
 		Plot:  Plot{Quantity: "ttft_p50", Axis: "shared tokens of 1,024"},
-		Quick: Quick{Cases: []string{"no cache, 768 shared", "512 shared"}},
+		Quick: Quick{Cases: []string{"768, no cache", "512 shared"}},
 	}
 	add := func(name string, m Model, shared int) {
 		e.Cases = append(e.Cases, Case{
@@ -33,7 +33,7 @@ func prefixCache() Experiment {
 			Expectation{Case: name, Quantity: "kv_use_mean", Interval: spread()},
 		)
 	}
-	add("no cache, 768 shared", base, 768)
+	add("768, no cache", base, 768)
 	for _, shared := range []int{0, 256, 512, 768, 1008} {
 		name := fmt.Sprintf("%d shared", shared)
 		add(name, caching, shared)

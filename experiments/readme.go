@@ -101,14 +101,14 @@ func section(out *strings.Builder, e *Experiment, c *Comparison) {
 				r.column(simulatedColumn), r.column(serverColumn), r.column(clientColumn), r.worst(), r.verdict())
 		}
 	}
-	fmt.Fprintf(out, "\n%d runs of %d cases", c.Runs, c.Cases/max(c.Runs, 1))
+	fmt.Fprintf(out, "\nRuns of each case: %d", c.Runs)
 	if !c.Virtual {
 		fmt.Fprintf(out, ", %s, on %s, %d cores; replayed in virtual time, %s of %s requests equal the live run to the nanosecond",
 			c.Started.Format("2006-01-02"), c.Machine.CPU, c.Machine.Cores, short(float64(c.Replayed-c.Differ)), short(float64(c.Replayed)))
 	}
 	out.WriteString(".")
 	if c.Limited > 0 {
-		fmt.Fprintf(out, " In %d of %d runs the load generator could not keep up: what the client saw there is not the simulator's doing.", c.Limited, c.Cases)
+		fmt.Fprintf(out, " In %d of all %d the load generator could not keep up: what the client saw there is not the simulator's doing.", c.Limited, c.Cases)
 	}
 	fmt.Fprintf(out, "\n\n![%s](%s/%s)\n\n%s\n", e.Title, e.ID, plotFile, e.Meaning)
 	for _, r := range c.Failed() {
