@@ -137,7 +137,7 @@ func (s *Server) newGenerator(m config.Model) (*llm.Generator, error) {
 	override(&perRequest, m.TemplateOverhead.TokensPerRequest)
 	return llm.NewGenerator(llm.Options{
 		ContextLength: m.ContextLength, TokensPerMessage: perMessage, TokensPerRequest: perRequest,
-		Tokenizer: tokenizer, Model: m.Name, Responses: &s.responses.book,
+		Tokenizer: tokenizer, SplitCharacters: m.SplitCharacters, Model: m.Name, Responses: &s.responses.book,
 	}), nil
 }
 

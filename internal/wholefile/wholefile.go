@@ -29,6 +29,19 @@ func Create(path string) (*File, error) {
 	return &File{File: f, path: path}, nil
 }
 
+// CreatePrivate is Create for a file that only its owner may read.
+func CreatePrivate(path string) (*File, error) {
+	// What a crash has left might be readable by others, who may have it open.
+	if err := os.Remove(path + Suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	f, err := os.OpenFile(path+Suffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &File{File: f, path: path}, nil
+}
+
 // Commit gives the file its name, once it is on the disk. If that fails the file
 // keeps its .partial name, with what could be written.
 func (f *File) Commit() error {
@@ -74,6 +87,17 @@ func WriteJSON(path string, value any) error {
 // Write replaces path by data.
 func Write(path string, data []byte) error {
 	f, err := Create(path)
+	return write(f, err, data)
+}
+
+// WritePrivate is Write for a file that only its owner may read.
+func WritePrivate(path string, data []byte) error {
+	f, err := CreatePrivate(path)
+	return write(f, err, data)
+}
+
+// write writes all of a file that was begun, unless that failed.
+func write(f *File, err error, data []byte) error {
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package wholefile
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -89,4 +90,36 @@ func TestCommitOfAFileThatFailed(t *testing.T) {
 	if got := read(t, path); got != "old" {
 		t.Errorf("the file holds %q", got)
 	}
+}
+
+// A private file is one from its beginning, whatever stood under its names.
+func TestWritePrivate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for _, left := range []string{path, path + Suffix} {
+		if err := os.WriteFile(left, []byte("left by a crash"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := CreatePrivate(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has mode %v while it is written, want 0600", info.Mode())
+	}
+	f.Discard()
+	if err := WritePrivate(path, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err = os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, path); got != "new" || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the file holds %q with mode %v, want 0600", got, info.Mode())
+	}
+	gone(t, path+Suffix)
 }

@@ -61,6 +61,7 @@ func (s *Server) accept(ctx *fasthttp.RequestCtx, read func(body []byte) (*order
 	if err != nil {
 		return nil, err
 	}
+	o.request.Take = (&answerSize{order: o}).take
 	plan, err := m.Generator.Generate(o.request)
 	if err != nil {
 		return nil, o.generateError(err)

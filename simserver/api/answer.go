@@ -165,8 +165,10 @@ func (a *answer) Release() (int64, engine.Delivery) {
 	return at, engine.Sent
 }
 
-// Flush implements engine.Outlet.
+// Flush implements engine.Outlet. An engine that waits for the reader has the
+// request, though its Submit has not returned: no other is held up until it does.
 func (a *answer) Flush() error {
+	a.peer.LookedAt()
 	return a.peer.Flush(a.server.config.SlowReaderTimeout)
 }
 

@@ -56,7 +56,7 @@ const (
 )
 
 func (chatForm) names() formNames {
-	return formNames{"chatcmpl-", "chat.completion.chunk", "chat.completion"}
+	return formNames{"chatcmpl-", "chat.completion.chunk", "chat.completion", "top_logprobs"}
 }
 
 func (chatForm) opening(choice int) any {

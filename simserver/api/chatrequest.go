@@ -45,6 +45,9 @@ func decodeChat(body []byte) (*chatRequest, error) {
 			return checkFormatKeys(value)
 		case "tools":
 			r.preamble = toolsText(value)
+			return checkToolKeys(value)
+		case "messages":
+			return checkMessageKeys(value)
 		}
 		return nil
 	})

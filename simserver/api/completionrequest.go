@@ -109,7 +109,7 @@ func orderCompletion(body []byte) (*order, error) {
 		return nil, err
 	}
 	request := r.request(limit)
-	request.NoCalls = true // the form has no place for them
+	request.NoCalls, request.NoReasoning = true, true // the form has no place for them
 	r.Prompt.fill(&request)
 	o := r.order(request, textForm{})
 	o.promptField = "prompt"

@@ -68,7 +68,10 @@ func orderEmbeddings(body []byte) (*order, error) {
 		}
 		e.base64 = *f == "base64"
 	}
-	request := llm.Request{MaxTokens: 1, NoCalls: true}
+	if err := e.checkSize(); err != nil {
+		return nil, err
+	}
+	request := llm.Request{MaxTokens: 1, Unscripted: true}
 	r.Input.fill(&request)
 	return &order{
 		model: r.Model, request: request, form: textForm{}, promptField: "input", priority: r.Priority,

@@ -27,8 +27,11 @@ type form interface {
 	appendLogprobs(dst []byte, tokens []plan.Token, place, offset, alternatives int, scratch *[]llm.Alternative) []byte
 }
 
-// formNames are what an API's objects are called.
-type formNames struct{ idPrefix, chunk, whole string }
+// formNames are what an API's objects and parameters are called.
+type formNames struct {
+	idPrefix, chunk, whole string
+	alternatives           string // the parameter that asks for them
+}
 
 // order is what a request asks for, whatever its API.
 type order struct {

@@ -13,8 +13,7 @@ import (
 
 // Limits of a request.
 const (
-	maxChoices      = 128     // as OpenAI
-	maxTokensOfAll  = 1 << 24 // of all choices
+	maxChoices      = 128 // as OpenAI
 	maxStops        = 4
 	maxAlternatives = llm.MostAlternatives
 )
@@ -141,8 +140,6 @@ func (g *generation) check(limit int) error {
 	switch {
 	case err != nil:
 		return err
-	case g.N != nil && *g.N > 1 && max(limit, deref(g.MinTokens)) > maxTokensOfAll / *g.N:
-		return badField("n", "%d choices of so many tokens are not possible, must have %d or fewer together", *g.N, maxTokensOfAll)
 	case g.MinTokens != nil && limit > 0 && *g.MinTokens > limit:
 		return badField("min_tokens", "%d is above max_tokens %d", *g.MinTokens, limit)
 	case g.Options != nil && !g.Stream:

@@ -31,6 +31,27 @@ func members(data []byte, f func(key string, value []byte) error) error {
 	return nil
 }
 
+// elements calls f with each element of a JSON array in turn, as members does with
+// an object's members.
+func elements(data []byte, f func(i int, value []byte) error) error {
+	at := afterSpace(data, 0)
+	if at == len(data) || data[at] != '[' {
+		return nil
+	}
+	at = afterSpace(data, at+1)
+	for i := 0; data[at] != ']'; i++ {
+		if data[at] == ',' {
+			at = afterSpace(data, at+1)
+		}
+		end := valueEnd(data, at)
+		if err := f(i, data[at:end]); err != nil {
+			return err
+		}
+		at = afterSpace(data, end)
+	}
+	return nil
+}
+
 func afterSpace(data []byte, i int) int {
 	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {
 		i++

@@ -3,18 +3,41 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"llmsim-bench/simserver/llm"
 )
 
-// chatMessage is one message of the conversation. Its other members, such as name
-// and what an answer had beside its content, are not looked at.
+// chatMessage is one message of the conversation.
 type chatMessage struct {
 	Role       string      `json:"role"`
 	Content    messageText `json:"content"`
 	ToolCalls  []toolCall  `json:"tool_calls"`
 	ToolCallID string      `json:"tool_call_id"`
+}
+
+// messageKeys are the members that a message may have. Beside the fields of
+// chatMessage they are those with which clients send an answer back as they got it,
+// and are not looked at.
+var messageKeys = append(fieldNames(reflect.TypeFor[chatMessage]()),
+	"name", "refusal", "audio", "annotations", "function_call", "parsed",
+	// other servers', and libraries' that speak to several
+	"reasoning", "reasoning_content", "reasoning_details", "thinking_blocks", "images", "prefix", "partial", "tools", "cache_control",
+	"provider_specific_fields", "extra_content",
+)
+
+// checkMessageKeys refuses what no message has.
+func checkMessageKeys(messages []byte) error {
+	return elements(messages, func(i int, message []byte) error {
+		return members(message, func(key string, value []byte) error {
+			name := fmt.Sprintf("messages[%d]", i)
+			if key == "function_call" && kindOf(value) != "null" {
+				return badField(name+".function_call", "is not simulated: use tool_calls")
+			}
+			return checkKey(name, key, messageKeys)
+		})
+	})
 }
 
 // toolCall is a call that the assistant made.

@@ -128,14 +128,16 @@ func (p parameters) checkMembers(body []byte, fields []string, more func(key str
 
 // checkKeys refuses members of the object under a parameter that are not known.
 func checkKeys(param string, object []byte, known ...string) error {
-	return members(object, func(key string, _ []byte) error {
-		if !slices.Contains(known, key) {
-			e := badField(param+"."+key, "is not known, must be %s", strings.Join(known, ", "))
-			e.code = "unknown_parameter"
-			return e
-		}
+	return members(object, func(key string, _ []byte) error { return checkKey(param, key, known) })
+}
+
+func checkKey(param, key string, known []string) error {
+	if slices.Contains(known, key) {
 		return nil
-	})
+	}
+	e := badField(param+"."+key, "is not known, must be %s", strings.Join(known, ", "))
+	e.code = "unknown_parameter"
+	return e
 }
 
 // fieldNames are the JSON names of a struct's fields, those of embedded structs

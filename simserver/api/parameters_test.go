@@ -85,7 +85,6 @@ func TestChatParametersThatHold(t *testing.T) {
 		{`"stop":["a",""]`, "stop", "empty text"},
 		{`"stop":[1]`, "stop", "must be a string or an array of strings"},
 		{`"n":-1`, "n", "must be 1 or more"},
-		{`"n":100,"max_tokens":1000000`, "n", "16777216 or fewer together"},
 		{`"n":"two"`, "n", "must be an integer"},
 		{`"seed":1.5`, "seed", "must be an integer"},
 		{`"logprobs":1`, "logprobs", "must be a boolean"},
@@ -130,6 +129,15 @@ func TestChatParametersThatHold(t *testing.T) {
 		{`"messages":[{"role":"user","content":"x","tool_calls":[{"type":"function","function":{"name":"f","arguments":""}}]}]`, "messages[0].tool_calls", "only for the role assistant"},
 		{`"messages":[{"role":"assistant","tool_calls":[{"type":"custom"}]}]`, "messages[0].tool_calls[0].type", `"custom"`},
 		{`"messages":[{"role":"function","content":"x"}]`, "messages[0].role", `"function" is unknown`},
+		{`"messages":[{"role":"user","content":"x"}, {"role":"user","contnet":"x"}]`, "messages[1].contnet", "is not known, must be role, content"},
+		{`"messages":[{"role":"assistant","function_call":{"name":"f"}}]`, "messages[0].function_call", "use tool_calls"},
+		{`"tools":[` + tool + ` , {"type":"function","function":{"name":"g","paramaters":{}}}]`, "tools[1].function.paramaters", "must be name, description, parameters, strict"},
+		{`"tools":[{"type":"function","name":"f","function":{"name":"f"}}]`, "tools[0].name", "must be type, function"},
+		{`"tools":[{"type":"custom","custom":{}}]`, "tools[0].type", `"custom" is not simulated`},
+		{`"tools":[` + tool + `],"tool_choice":{"type":"function","name":"f"}`, "tool_choice.name", "must be type, function"},
+		{`"tools":[` + tool + `],"tool_choice":{"type":"function","function":{"name":"f","strict":true}}`, "tool_choice.function.strict", "must be name"},
+		{`"tools":[` + tool + `],"tool_choice":{"type":"function"}`, "tool_choice", "is not simulated, must be"},
+		{`"tools":[` + tool + `],"tool_choice":{"type":"function","function":7}`, "tool_choice", "is not simulated, must be"},
 	} {
 		body := `{"model":"m",` + okMessages + `,` + c.member + `}`
 		_, err := orderChat([]byte(body))
@@ -140,6 +148,9 @@ func TestChatParametersThatHold(t *testing.T) {
 		`"tools":[` + tool + `],"tool_choice":"none"`, `"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"required"`,
 		`"response_format":null`, `"logprobs":true,"top_logprobs":0`, `"logprobs":null`, `"stream":true,"stream_options":{"include_obfuscation":false}`,
 		`"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}],"annotations":[]},{"role":"tool","tool_call_id":"c","content":"3"}]`,
+		`"messages":[{"role":"assistant","content":"x","refusal":null,"audio":null,"annotations":[],"function_call":null,"tool_calls":null,"reasoning_content":"y"}]`,
+		`"messages":[ {"role":"user","name":"ann","content":[{"type":"refusal","refusal":"no"}]} , {"role":"assistant","reasoning":"y","provider_specific_fields":{}} ]`,
+		`"tools":[ {"type":"function","function":{"name":"f","description":"d","parameters":{},"strict":true}} ],"tool_choice":{"type":"function","function":{"name":"f"}}`,
 	} {
 		body := `{"model":"m",` + okMessages + `,` + member + `}`
 		if _, err := orderChat([]byte(body)); err != nil {
@@ -213,8 +224,11 @@ func TestCompletionAndEmbeddingErrors(t *testing.T) {
 		wantError(t, c.body, err, c.param, c.says)
 	}
 	for _, prompt := range []string{`"a"`, `["a"]`, `[1,2]`, `[[1,2]]`} {
-		if _, err := orderCompletion([]byte(`{"model":"m","prompt":` + prompt + `}`)); err != nil {
+		o, err := orderCompletion([]byte(`{"model":"m","prompt":` + prompt + `}`))
+		if err != nil {
 			t.Errorf("%s: %v", prompt, err)
+		} else if !o.request.NoCalls || !o.request.NoReasoning {
+			t.Errorf("%s: the form has no place for calls and reasoning", prompt)
 		}
 	}
 }

@@ -20,7 +20,9 @@ type textChoice struct {
 	FinishReason *string         `json:"finish_reason"`
 }
 
-func (textForm) names() formNames { return formNames{"cmpl-", "text_completion", "text_completion"} }
+func (textForm) names() formNames {
+	return formNames{"cmpl-", "text_completion", "text_completion", "logprobs"}
+}
 
 func (textForm) opening(int) any { return nil }
 

@@ -45,16 +45,44 @@ func (c *toolChoice) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	var named struct {
-		Type     string `json:"type"`
-		Function struct {
-			Name string `json:"name"`
-		} `json:"function"`
+		Type     string          `json:"type"`
+		Function json.RawMessage `json:"function"`
 	}
-	if kindOf(data) != "object" || json.Unmarshal(data, &named) != nil || named.Type != "function" || named.Function.Name == "" {
+	var function struct {
+		Name string `json:"name"`
+	}
+	if kindOf(data) != "object" || json.Unmarshal(data, &named) != nil || named.Type != functionCall {
 		return badField("tool_choice", "%s is not simulated, must be %s", shortened(data), want)
 	}
-	c.mode, c.name = "function", named.Function.Name
+	if err := checkKeys("tool_choice", data, "type", "function"); err != nil {
+		return err
+	}
+	if err := checkKeys("tool_choice.function", named.Function, "name"); err != nil {
+		return err
+	}
+	if json.Unmarshal(named.Function, &function) != nil || function.Name == "" {
+		return badField("tool_choice", "%s is not simulated, must be %s", shortened(data), want)
+	}
+	c.mode, c.name = "function", function.Name
 	return nil
+}
+
+// checkToolKeys refuses what the definition of a function does not have. Of another
+// kind of tool nothing is known.
+func checkToolKeys(tools []byte) error {
+	return elements(tools, func(i int, tool []byte) error {
+		var of struct {
+			Type     string          `json:"type"`
+			Function json.RawMessage `json:"function"`
+		}
+		if json.Unmarshal(tool, &of) != nil || of.Type != functionCall {
+			return nil
+		}
+		if err := checkKeys(fmt.Sprintf("tools[%d]", i), tool, "type", "function"); err != nil {
+			return err
+		}
+		return checkKeys(fmt.Sprintf("tools[%d].function", i), of.Function, "name", "description", "parameters", "strict")
+	})
 }
 
 // identifier is what functions and schemas are called.

@@ -48,8 +48,10 @@ type Model struct {
 	Where string
 	Name  string
 	// ContextLength bounds prompt and answer together, in tokens.
-	ContextLength    int
-	Tokenizer        string
+	ContextLength int
+	Tokenizer     string
+	// SplitCharacters lets the text of an answer's token end inside a character.
+	SplitCharacters  bool
 	Engine           string
 	TemplateOverhead TemplateOverhead
 	// Replicas is how many engines share the model's requests, 1 or more; Route is

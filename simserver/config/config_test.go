@@ -85,6 +85,19 @@ func TestEveryTokenizer(t *testing.T) {
 	}
 }
 
+func TestSplitCharacters(t *testing.T) {
+	for value, want := range map[string]bool{"": false, "split_characters: false, ": false, "split_characters: true, ": true} {
+		got, err := Parse("m.yml", []byte("models: [{name: m, context_length: 1, tokenizer: o200k, "+value+"engine: instant}]"))
+		if err != nil || got.Models[0].SplitCharacters != want {
+			t.Errorf("%q: got %s, %v", value, dump(got), err)
+		}
+	}
+	_, err := Parse("m.yml", []byte("models: [{name: m, context_length: 1, tokenizer: o200k, split_characters: 1, engine: instant}]"))
+	if want := "m.yml:1: models[0].split_characters: is the number 1, must be true or false"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestReplicasAndTimeScale(t *testing.T) {
 	got, err := Parse("models.yml", []byte(`
 time_scale: 0.5

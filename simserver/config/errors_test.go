@@ -25,10 +25,10 @@ func TestErrors(t *testing.T) {
 		return strings.Replace(model, old, with, 1)
 	}
 	const latencyKeys = "overhead_ms, prefill_tokens_per_second, itl_ms"
-	const fixedKeys = "name, context_length, tokenizer, engine, template_overhead, replicas, route, latency"
+	const fixedKeys = "name, context_length, tokenizer, split_characters, engine, template_overhead, replicas, route, latency"
 	const allKeys = fixedKeys +
 		", hardware, tensor_parallel, profile, weights, shape, kv_cache, scheduler, efficiency"
-	const instantKeys = "name, context_length, tokenizer, engine, template_overhead, replicas, route"
+	const instantKeys = "name, context_length, tokenizer, split_characters, engine, template_overhead, replicas, route"
 	tests := []struct{ name, file, want string }{
 		// The file as a whole.
 		{"empty", "", "m.yml:1: the file is empty, must have a list called models"},

@@ -70,7 +70,7 @@ func readModels(r *reader, file *section) (models []Model) {
 }
 
 // modelKeys are the keys of every model, whatever its engine.
-var modelKeys = []string{"name", "context_length", "tokenizer", "engine", "template_overhead", "replicas", "route"}
+var modelKeys = []string{"name", "context_length", "tokenizer", "split_characters", "engine", "template_overhead", "replicas", "route"}
 
 // modelReader reads the section of one model.
 type modelReader struct {
@@ -94,6 +94,9 @@ func readModel(r *reader, node *yaml.Node, path string, hardware map[string]Hard
 	}
 	if s.has("template_overhead") {
 		m.model.TemplateOverhead = readTemplateOverhead(s)
+	}
+	if split := s.optionalBool("split_characters"); split != nil {
+		m.model.SplitCharacters = *split
 	}
 	m.replicas()
 	m.engineKeys()

@@ -17,7 +17,7 @@ seed: -42
 responses:
   - id: all
     match:
-      exact: ["\x1c hi\t", hello]
+      exact: ["\x1c hi\t", hello you]
       starts_with: "h"
       contains: ["", " i "]
       regex: ['(?P<who>\w+) (?P<what>.*)', '(?P<what>x)(?P<who>y)']
@@ -62,7 +62,7 @@ func TestParseResponses(t *testing.T) {
 			{
 				Where: "r.yml:5: responses[0]", ID: "all",
 				Match: Match{
-					Exact: []string{"hi", "hello"}, StartsWith: []string{"h"}, Contains: []string{"", " i "},
+					Exact: []string{"hi", "hello you"}, StartsWith: []string{"h"}, Contains: []string{"", " i "},
 					Regexes: []*regexp.Regexp{regexp.MustCompile(`(?P<who>\w+) (?P<what>.*)`), regexp.MustCompile(`(?P<what>x)(?P<who>y)`)},
 				},
 				Bodies: []Body{

@@ -165,7 +165,7 @@ func TestSchedulerErrors(t *testing.T) {
 		return strings.Replace(batched, old, with, 1)
 	}
 	const hardwareKeys = "hbm_gib, memory_bandwidth_gbps, peak_tflops, reserved_gib, profile"
-	const modelKeys = "name, context_length, tokenizer, engine, template_overhead, replicas, route, " +
+	const modelKeys = "name, context_length, tokenizer, split_characters, engine, template_overhead, replicas, route, " +
 		"hardware, tensor_parallel, profile, weights, shape, kv_cache, scheduler, latency, efficiency"
 	const optionKeys = "profile, max_batch_tokens, max_num_sequences, policy, enable_prefix_caching, enable_chunked_prefill, " +
 		"long_prefill_token_threshold, scheduler_reserve_full_isl, async_scheduling, max_waiting"

@@ -23,6 +23,9 @@ type Options struct {
 	DefaultOutputTokens int
 	// Tokenizer splits prompts and answers; nil: the regex tokenizer.
 	Tokenizer Tokenizer
+	// SplitCharacters leaves each token of an answer its own bytes, so that its text
+	// may end inside a character.
+	SplitCharacters bool
 	// Model is what scripted responses call the model.
 	Model string
 	// Responses holds what to answer; nil or empty: filler.
@@ -44,7 +47,10 @@ func NewGenerator(o Options) *Generator {
 	if o.Tokenizer == nil {
 		o.Tokenizer = regexTokenizer{}
 	}
-	return &Generator{options: o, filler: newVocabulary(o.Tokenizer)}
+	g := &Generator{filler: newVocabulary(o.Tokenizer)}
+	o.Tokenizer = gatedTokenizer{o.Tokenizer, longWork, o.SplitCharacters}
+	g.options = o
+	return g
 }
 
 // Generate plans the answer to r.
@@ -65,7 +71,7 @@ func NewGenerator(o Options) *Generator {
 // entry says to a text that it matches stays.
 //
 // A request that the context cannot hold is a *ContextError, known before any
-// answer is made.
+// answer is made. An error of r.Take is returned as it is.
 func (g *Generator) Generate(r Request) (*plan.Plan, error) {
 	if r.MaxTokens < 0 {
 		return nil, fmt.Errorf("max tokens is %d, must be 1 or more, or 0 for the default", r.MaxTokens)
@@ -82,15 +88,14 @@ func (g *Generator) Generate(r Request) (*plan.Plan, error) {
 	if r.MaxTokens == 0 {
 		p.MaxTokens = room
 	}
-	if responses := g.options.Responses.Get(); responses != nil {
-		if err := responses.answer(p, g, &r); err != nil {
-			return nil, err
-		}
+	var err error
+	if responses := g.options.Responses.Get(); responses != nil && !r.Unscripted {
+		err = responses.answer(p, g, &r)
 	} else {
-		p.Choices = g.ownChoices(&r, prompt, room)
+		p.Choices, err = g.ownChoices(&r, prompt, room)
 	}
-	for i := range p.Choices {
-		r.endAtStop(&p.Choices[i])
+	if err != nil {
+		return nil, err
 	}
 	return p, nil
 }

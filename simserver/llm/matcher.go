@@ -22,6 +22,8 @@ type matcher struct {
 	literals *automaton
 	// triggers are, by literal, the entries to look at when a text holds it.
 	triggers [][]int32
+	// gate is for texts that are long.
+	gate gate
 }
 
 // rule is what must hold of an entry's candidates: all of it. That they equal a
@@ -53,7 +55,7 @@ type found struct {
 
 // newMatcher compiles entries.
 func newMatcher(entries []Match) *matcher {
-	m := &matcher{always: newBitset(len(entries)), exact: make(map[string][]int32)}
+	m := &matcher{always: newBitset(len(entries)), exact: make(map[string][]int32), gate: longWork}
 	starts := make(map[string][]int32)
 	literals := literalNumbers{numbers: make(map[string]int32)}
 	for i, e := range entries {
@@ -141,6 +143,8 @@ func (r *rule) triggers() (literals []int32) {
 // match finds the first entry that text, without the white space around it,
 // matches.
 func (m *matcher) match(text string) found {
+	long := m.gate.text(len(text))
+	defer m.gate.end(long)
 	var small [256]uint64 // room for the sets of all but large scripts
 	room := small[:]
 	words := (len(m.triggers)+63)/64 + len(m.always)
@@ -165,7 +169,8 @@ func (m *matcher) match(text string) found {
 	for word, set := range candidates {
 		for ; set != 0; set &= set - 1 {
 			i := word*64 + bits.TrailingZeros64(set)
-			if f, ok := m.entries[i].match(text, seen); ok {
+			m.gate.pause(long)
+			if f, ok := m.entries[i].match(text, seen, func() { m.gate.pause(long) }); ok {
 				f.entry = i
 				return f
 			}
@@ -174,8 +179,9 @@ func (m *matcher) match(text string) found {
 	return found{entry: -1}
 }
 
-// match tries a rule, given the literals that text holds.
-func (r *rule) match(text string, seen bitset) (f found, ok bool) {
+// match tries a rule, given the literals that text holds. It pauses before each
+// regex but the first.
+func (r *rule) match(text string, seen bitset, pause func()) (f found, ok bool) {
 	if len(r.startsWith) > 0 && !slices.ContainsFunc(r.startsWith, func(s string) bool { return strings.HasPrefix(text, s) }) {
 		return f, false
 	}
@@ -187,9 +193,12 @@ func (r *rule) match(text string, seen bitset) (f found, ok bool) {
 	if r.regexes == nil {
 		return f, true
 	}
-	for _, re := range r.regexes {
+	for i, re := range r.regexes {
 		if re.literals != nil && !slices.ContainsFunc(re.literals, seen.has) {
 			continue
+		}
+		if i > 0 {
+			pause()
 		}
 		if !re.groups {
 			if re.MatchString(text) {

@@ -3,23 +3,28 @@ package llm
 import (
 	"fmt"
 
+	"llmsim-bench/simserver/llm/schema"
 	"llmsim-bench/simserver/plan"
 )
 
 // ownChoices are the answers that no responses give: filler, or a value or a call
 // that the request demands. room is how many tokens the context has left.
-func (g *Generator) ownChoices(r *Request, prompt []plan.TokenID, room int) []plan.Choice {
+func (g *Generator) ownChoices(r *Request, prompt []plan.TokenID, room int) ([]plan.Choice, error) {
 	seed := g.options.Seed
 	if r.Seed != nil {
 		seed = *r.Seed
 	}
 	hash := digest(promptHash(prompt))
 	choices := make([]plan.Choice, r.choices())
+	budget := schema.NewBudget()
 	for i := range choices {
-		o := own{g: g, r: r, room: room, seed: uint64(seed), prompt: hash.ofChoice(i)}
+		o := own{g: g, r: r, room: room, seed: uint64(seed), prompt: hash.ofChoice(i), budget: budget}
 		choices[i] = o.choice()
+		if err := r.finish(&choices[i]); err != nil {
+			return nil, err
+		}
 	}
-	return choices
+	return choices, nil
 }
 
 // own makes one choice.
@@ -28,7 +33,8 @@ type own struct {
 	r      *Request
 	room   int
 	seed   uint64
-	prompt digest // of the prompt and the choice
+	prompt digest         // of the prompt and the choice
+	budget *schema.Budget // of the request
 }
 
 func (o *own) choice() plan.Choice {
@@ -84,14 +90,14 @@ func (o *own) fill(c *plan.Choice, limit, thought int) {
 
 // value adds a value of the schema.
 func (o *own) value(c *plan.Choice) {
-	text := o.r.Schema.AppendJSON(nil, o.draw(drawContent))
+	text := o.json(o.r.Schema)
 	c.Tokens = o.g.options.Tokenizer.AppendTokens(c.Tokens, string(text), false)
 }
 
 // call adds a call of one of the tools.
 func (o *own) call(c *plan.Choice) {
 	tool := &o.r.Calls[o.draw(drawTool)%uint64(len(o.r.Calls))]
-	arguments := tool.Parameters.AppendJSON(nil, o.draw(drawContent))
+	arguments := o.json(tool.Parameters)
 	start := len(c.Tokens)
 	c.Tokens = o.g.options.Tokenizer.AppendTokens(c.Tokens, string(arguments), false)
 	for i := range c.Tokens[start:] {
@@ -99,6 +105,12 @@ func (o *own) call(c *plan.Choice) {
 	}
 	c.ToolCalls = []plan.ToolCall{{ID: callID(o.draw(drawToolCalls)), Name: tool.Name, Start: start, End: len(c.Tokens)}}
 	c.FinishReason = "tool_calls"
+}
+
+// json is a value of a schema.
+func (o *own) json(s *Schema) []byte {
+	defer longWork.end(longWork.enter())
+	return s.AppendWithin(nil, o.draw(drawContent), o.budget)
 }
 
 // draw depends on the request's seed too.

@@ -12,7 +12,10 @@ type Message struct{ Role, Text string }
 type Schema = schema.Schema
 
 // CompileSchema reads a JSON Schema. The error names the place in it.
-func CompileSchema(raw []byte) (*Schema, error) { return schema.Compile(raw) }
+func CompileSchema(raw []byte) (*Schema, error) {
+	defer longWork.end(longWork.enter())
+	return schema.Compile(raw)
+}
 
 // Tool is a function that an answer may call. Its arguments fit Parameters.
 type Tool struct {
@@ -55,8 +58,22 @@ type Request struct {
 	Schema *Schema
 	// Calls, if there are some, demands a call of one of them in place of content.
 	Calls []Tool
-	// NoCalls forbids the calls that responses make.
-	NoCalls bool
+	// NoCalls forbids the calls that responses make, and NoReasoning what they think.
+	NoCalls, NoReasoning bool
+	// Unscripted says that no responses are asked what to say.
+	Unscripted bool
+	// Take, if not nil, is asked of each choice once it is made. Its error ends the
+	// planning: it is what bounds an answer's size.
+	Take func(c *plan.Choice) error
+}
+
+// finish is what is done with each choice that was made.
+func (r *Request) finish(c *plan.Choice) error {
+	r.endAtStop(c)
+	if r.Take == nil {
+		return nil
+	}
+	return r.Take(c)
 }
 
 // choices is how many there are to make.

@@ -26,8 +26,8 @@ type scripted struct {
 }
 
 // answer fills in what of p a script says to a request; an error is a
-// *ScriptedError. p.MaxTokens is how many tokens there may be.
-func (r *Responses) answer(p *plan.Plan, g *Generator, q *Request) error {
+// *ScriptedError, or one of q.Take. p.MaxTokens is how many tokens there may be.
+func (r *Responses) answer(p *plan.Plan, g *Generator, q *Request) (err error) {
 	raw := lastUserMessage(q.Messages)
 	text := strings.TrimFunc(raw, isSpace)
 	f := r.matcher.match(text)
@@ -65,12 +65,15 @@ func (r *Responses) answer(p *plan.Plan, g *Generator, q *Request) error {
 			}
 		}
 		if f.entry < 0 && q.demands() {
-			p.Choices = g.ownChoices(q, p.Prompt, p.MaxTokens)
-			return nil
+			p.Choices, err = g.ownChoices(q, p.Prompt, p.MaxTokens)
+			return err
 		}
 		c := s.choice(body, q)
 		if i > 0 && !p.Timed() {
 			c.Offsets = nil
+		}
+		if err := q.finish(&c); err != nil {
+			return err
 		}
 		p.Choices = append(p.Choices, c)
 	}
@@ -105,7 +108,9 @@ func (s *scripted) choice(body *Body, q *Request) (c plan.Choice) {
 	if len(thought.Template) == 0 && thought.MaxTokens == 0 && body.Timing == nil {
 		thought.MinTokens, thought.MaxTokens = q.ReasoningTokens, q.ReasoningTokens
 	}
-	c.Tokens = s.part(nil, thought, plan.Reasoning, drawReasoningLength)
+	if !q.NoReasoning {
+		c.Tokens = s.part(nil, thought, plan.Reasoning, drawReasoningLength)
+	}
 	reasoning := len(c.Tokens)
 	c.Tokens = s.part(c.Tokens, body.Content, plan.Content, drawContentLength)
 	var calls []plan.ToolCall
@@ -147,7 +152,7 @@ func (s *scripted) choice(body *Body, q *Request) (c plan.Choice) {
 		c.FinishReason = "length"
 	case c.FinishReason == "" && len(c.ToolCalls) > 0:
 		c.FinishReason = "tool_calls"
-	case c.FinishReason == "":
+	case c.FinishReason == "", q.NoCalls && c.FinishReason == "tool_calls":
 		c.FinishReason = "stop"
 	}
 	c.Offsets = body.Timing.offsets(&c)

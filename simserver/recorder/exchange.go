@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"sync"
 	"time"
 
@@ -78,10 +77,10 @@ func (r *Recorder) record(w http.ResponseWriter, q *http.Request) {
 	x.silence = time.AfterFunc(r.options.Silence, func() { giveUp(errSilent) })
 	defer x.silence.Stop()
 	x.begin(q, body)
-	q = q.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: x.wrote}))
-	q.Body, q.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	q.TransferEncoding = nil
-	q.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	q = q.WithContext(ctx)
+	q.GetBody = func() (io.ReadCloser, error) { return &sentBody{bytes.NewReader(body), x}, nil }
+	q.Body, _ = q.GetBody() // which does not fail
+	q.ContentLength, q.TransferEncoding = int64(len(body)), nil
 	defer x.end() // also where the proxy panics, which is how it cuts an answer
 	r.proxy.ServeHTTP(w, q)
 }
@@ -104,14 +103,30 @@ func (x *exchange) sent(q *http.Request) {
 	x.file.Request.Headers = q.Header.Clone()
 }
 
-// wrote is called when the transport has written the request.
-func (x *exchange) wrote(info httptrace.WroteRequestInfo) {
-	at := time.Now()
+// sentBody is the request's body on its way upstream. The moment at which its last
+// byte is taken comes before all that the server can answer to it; the transport's
+// own word that it has written the request may come after.
+type sentBody struct {
+	left     *bytes.Reader
+	exchange *exchange
+}
+
+// Read implements io.Reader.
+func (s *sentBody) Read(p []byte) (int, error) {
+	n, err := s.left.Read(p)
+	if n > 0 && s.left.Len() == 0 {
+		s.exchange.wrote(time.Now())
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (s *sentBody) Close() error { return nil }
+
+func (x *exchange) wrote(at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if info.Err == nil {
-		x.written = at
-	}
+	x.written = at
 }
 
 // keepResponse begins to keep an answer.
@@ -177,10 +192,8 @@ func (x *exchange) end() {
 		for _, p := range x.pieces {
 			e.Response.Segments = append(e.Response.Segments, recording.Segment{AtNS: after(p.at), Data: p.data})
 		}
-		e.Response.Decode()
 	}
-	e.Redact() // before the name is made of it
-	if err := e.Write(x.recorder.fileName(e)); err != nil {
+	if err := e.WriteAs(x.recorder.fileName); err != nil {
 		x.recorder.options.Failed(fmt.Errorf("write the recording of exchange %s: %w", e.ID, err))
 	}
 }

@@ -80,6 +80,7 @@ func (r *recorded) ask(t *testing.T, ctx context.Context, path, body string) (*h
 	q.Header.Set("Authorization", "Bearer "+secret)
 	q.Header.Set("Cookie", "session=cookie-0123456789")
 	q.Header.Set("Openai-Organization", "org-0123456789")
+	q.Header.Set("X-AuthToken", "glued-token-1")
 	q.Header.Set("Connection", "X-Hop")
 	q.Header.Set("X-Hop", "dropped")
 	return http.DefaultClient.Do(q)
@@ -103,7 +104,7 @@ func (r *recorded) exchanges(t *testing.T) (all []*recording.Exchange) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range []string{secret, "body-key-1", "query-key-1", "cookie-0123456789", "org-0123456789", "set-cookie-1", "X-Hop"} {
+		for _, key := range []string{secret, "body-key-1", "query-key-1", "cookie-0123456789", "org-0123456789", "set-cookie-1", "glued-token-1", "X-Hop"} {
 			if bytes.Contains(data, []byte(key)) {
 				t.Errorf("%s has %s:\n%s", f.Name(), key, data)
 			}
@@ -386,6 +387,26 @@ func TestGzip(t *testing.T) {
 	}
 	if e := r.only(t, ""); said(e) != chunk("packed, for "+recording.Redacted)+ending || e.Response.Decoded != "gzip" {
 		t.Errorf("kept %q, decoded %q", said(e), e.Response.Decoded)
+	}
+}
+
+// One that can't be decoded could have a key in it: the client gets it, the file
+// does not.
+func TestOtherEncoding(t *testing.T) {
+	r := start(t, func(w http.ResponseWriter, q *http.Request) {
+		w.Header().Set("Content-Encoding", "br")
+		startStream(w)("packed")
+	}, nil)
+	resp, err := r.ask(t, t.Context(), "/chat/completions", question)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got, err := io.ReadAll(resp.Body); err != nil || string(got) != "packed" {
+		t.Errorf("the client got %q, %v", got, err)
+	}
+	if e := r.only(t, `the response has the content encoding "br"`); said(e) != "" || e.Response.Status != 200 {
+		t.Errorf("kept %q", said(e))
 	}
 }
 

@@ -70,7 +70,7 @@ func (e *Exchange) Answer() (*Answer, error) {
 		return nil, errors.New("the exchange has no response")
 	}
 	r := e.Response
-	if encoding := first(r.Headers, "Content-Encoding"); r.Decoded == "" && encoding != "" && encoding != "identity" {
+	if encoding := r.encoding(); r.Decoded == "" && encoding != "" {
 		return nil, fmt.Errorf("the response has the content encoding %q, which can't be taken off", encoding)
 	}
 	switch {

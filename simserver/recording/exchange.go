@@ -25,6 +25,10 @@ const kind = "llmsim-exchange"
 // MaxFileBytes bounds a file that is read.
 const MaxFileBytes = 256 << 20
 
+// maxAge bounds every moment in a file that is read: more is no exchange's, and
+// sums of several could overflow.
+const maxAge = 7 * 24 * time.Hour
+
 // Exchange is one request and what became of it.
 type Exchange struct {
 	Kind   string `json:"kind"`
@@ -125,13 +129,19 @@ func (e *Exchange) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Write writes the file, which appears under its name when it is complete.
+// Write writes the file, which only its owner may read, and which appears under its
+// name when it is complete.
 func (e *Exchange) Write(path string) error {
+	return e.WriteAs(func(*Exchange) string { return path })
+}
+
+// WriteAs is Write where the path is made of the exchange: after Redact.
+func (e *Exchange) WriteAs(path func(*Exchange) string) error {
 	data, err := e.Encode()
 	if err != nil {
 		return err
 	}
-	return wholefile.Write(path, data)
+	return wholefile.WritePrivate(path(e), data)
 }
 
 // Read reads a file that Write has written.
@@ -179,17 +189,38 @@ func Parse(data []byte) (*Exchange, error) {
 	if err := json.Unmarshal(data, e); err != nil {
 		return nil, fmt.Errorf("is not a recorded exchange of schema %d: %w", Schema, err)
 	}
-	if e.Response == nil {
-		return e, nil
+	if err := e.checkTimes(); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *Exchange) checkTimes() error {
+	if err := checkTime("end.at_ns", e.End.AtNS, 0); err != nil || e.Response == nil {
+		return err
+	}
+	if err := checkTime("response.head_ns", e.Response.HeadNS, 0); err != nil {
+		return err
 	}
 	last := int64(0)
 	for i, s := range e.Response.Segments {
-		if s.AtNS < last {
-			return nil, fmt.Errorf("response.segments[%d].at_ns: %d, must be %d or more", i, s.AtNS, last)
+		if s.AtNS < last || s.AtNS > int64(maxAge) { // before the name is put together
+			return checkTime(fmt.Sprintf("response.segments[%d].at_ns", i), s.AtNS, last)
 		}
 		last = s.AtNS
 	}
-	return e, nil
+	return nil
+}
+
+// checkTime checks one moment in ns.
+func checkTime(field string, ns, least int64) error {
+	switch {
+	case ns < least:
+		return fmt.Errorf("%s: %d, must be %d or more", field, ns, least)
+	case ns > int64(maxAge):
+		return fmt.Errorf("%s: %d, must be %d (7 days) or less", field, ns, int64(maxAge))
+	}
+	return nil
 }
 
 // marshal is json.Marshal without the escapes for HTML.

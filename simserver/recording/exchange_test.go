@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,9 @@ func TestWriteAndRead(t *testing.T) {
 	if err := e.Write(path); err != nil {
 		t.Fatal(err)
 	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has mode %v, want 0600: %v", info.Mode(), err)
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +61,7 @@ func TestSegmentsSurvive(t *testing.T) {
 		e := exchangeOf(200, "text/event-stream")
 		at := int64(0)
 		for _, data := range rapid.SliceOf(rapid.SliceOf(rapid.Byte())).Draw(t, "pieces") {
-			at += rapid.Int64Range(0, 1e12).Draw(t, "gap")
+			at += rapid.Int64Range(0, 1e10).Draw(t, "gap")
 			e.Response.Segments = append(e.Response.Segments, Segment{at, data})
 		}
 		data, err := e.Encode()
@@ -87,6 +91,12 @@ func TestReadRefuses(t *testing.T) {
 		"newer":    {`{"kind":"llmsim-exchange","schema":2}`, "schema 2 is not known, must be 1: record it again with this version"},
 		"broken":   {`{"kind":"llmsim-exchange","schema":1,"response":[]}`, "is not a recorded exchange of schema 1: json: cannot unmarshal array"},
 		"backward": {`{"kind":"llmsim-exchange","schema":1,"response":{"segments":[{"at_ns":5},{"at_ns":4}]}}`, "response.segments[1].at_ns: 4, must be 5 or more"},
+		"late": {
+			`{"kind":"llmsim-exchange","schema":1,"response":{"segments":[{"at_ns":604800000000000},{"at_ns":604800000000001}]}}`,
+			"response.segments[1].at_ns: 604800000000001, must be 604800000000000 (7 days) or less",
+		},
+		"lateHead": {`{"kind":"llmsim-exchange","schema":1,"response":{"head_ns":9223372036854775807}}`, "response.head_ns: 9223372036854775807, must be 604800000000000 (7 days)"},
+		"lateEnd":  {`{"kind":"llmsim-exchange","schema":1,"end":{"at_ns":9223372036854775807}}`, "end.at_ns: 9223372036854775807, must be 604800000000000 (7 days)"},
 		"early":    {`{"kind":"llmsim-exchange","schema":1,"response":{"segments":[{"at_ns":-1}]}}`, "response.segments[0].at_ns: -1, must be 0 or more"},
 	} {
 		path := filepath.Join(dir, name)
@@ -135,8 +145,11 @@ func TestDecodeKeepsTheTimes(t *testing.T) {
 	for _, cut := range []int{0, 1} {
 		e := exchangeOf(200, "text/event-stream", pieces[:len(pieces)-cut]...)
 		e.Response.Headers["Content-Encoding"] = []string{"gzip"}
-		e.Response.Decode()
-		e.Response.Decode() // a second time changes nothing
+		for range 2 { // a second time changes nothing
+			if err := e.Response.Decode(); err != nil {
+				t.Error(err)
+			}
+		}
 		var got []string
 		var at []int64
 		for _, s := range e.Response.Segments {
@@ -149,9 +162,21 @@ func TestDecodeKeepsTheTimes(t *testing.T) {
 	for _, encoding := range []string{"gzip", "br"} {
 		e := exchangeOf(200, "text/event-stream", "plain")
 		e.Response.Headers["Content-Encoding"] = []string{encoding}
-		e.Response.Decode()
-		if e.Response.Decoded != "" || string(e.Response.body()) != "plain" {
+		if err := e.Response.Decode(); err == nil || e.Response.Decoded != "" || string(e.Response.body()) != "plain" {
 			t.Errorf("%s: what is not gzip became %q", encoding, e.Response.body())
 		}
+	}
+}
+
+func TestDecodeIsBounded(t *testing.T) {
+	text := strings.Repeat("long ", 20_000)
+	e := exchangeOf(200, "text/event-stream", gzipped(t, text)...)
+	e.Response.Headers["Content-Encoding"] = []string{"gzip"}
+	want := `the response has the content encoding "gzip", which can't be taken off: it has more than 99999 bytes`
+	if err := e.Response.decode(len(text) - 1); err == nil || err.Error() != want || e.Response.Decoded != "" {
+		t.Errorf("decoded %q: %v, want %s", e.Response.Decoded, err, want)
+	}
+	if err := e.Response.decode(len(text)); err != nil || string(e.Response.body()) != text {
+		t.Errorf("decoded to %d bytes: %v", len(e.Response.body()), err)
 	}
 }

@@ -3,6 +3,7 @@ package recording
 import (
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 )
@@ -12,24 +13,33 @@ const maxDecoded = 64 << 20
 
 // Decode takes gzip off the segments, for a server that compresses unasked. What a
 // piece brings to an end is that piece's: a stream that is flushed after each event
-// keeps its times. Another encoding, and a body that is not what its header says,
-// stays as it is.
-func (r *Response) Decode() {
-	encoding := strings.ToLower(first(r.Headers, "Content-Encoding"))
-	if r.Decoded != "" || encoding != "gzip" && encoding != "x-gzip" {
-		return
+// keeps its times. An error says why the segments stay as they are: another
+// encoding, or a body that is not what its header says.
+func (r *Response) Decode() error { return r.decode(maxDecoded) }
+
+// decode is Decode for at most so many bytes.
+func (r *Response) decode(most int) error {
+	encoding := r.encoding()
+	switch {
+	case encoding == "" || r.Decoded != "" || len(r.Segments) == 0:
+		return nil
+	case encoding != "gzip" && encoding != "x-gzip":
+		return fmt.Errorf("the response has the content encoding %q, which can't be taken off", encoding)
+	}
+	broken := func(err error) error {
+		return fmt.Errorf("the response has the content encoding %q, which can't be taken off: %w", encoding, err)
 	}
 	source := &segmentReader{segments: r.Segments}
 	unzipped, err := gzip.NewReader(source)
 	if err != nil {
-		return
+		return broken(err)
 	}
 	var decoded []Segment
 	buffer := make([]byte, 32<<10)
 	for size := 0; ; {
 		n, err := unzipped.Read(buffer)
-		if size += n; size > maxDecoded {
-			return
+		if size += n; size > most {
+			return broken(fmt.Errorf("it has more than %d bytes", most))
 		}
 		if n > 0 {
 			if last := len(decoded) - 1; last >= 0 && decoded[last].AtNS == source.at {
@@ -41,11 +51,24 @@ func (r *Response) Decode() {
 		switch {
 		case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF): // a body that was cut is that far right
 			r.Decoded, r.Segments = "gzip", decoded
-			return
+			return nil
 		case err != nil:
-			return
+			return broken(err)
 		}
 	}
+}
+
+// encoding is the content encoding that a body came in; empty: none.
+func (r *Response) encoding() string {
+	var all []string
+	for _, value := range r.Headers["Content-Encoding"] {
+		for one := range strings.SplitSeq(value, ",") {
+			if one = strings.ToLower(strings.TrimSpace(one)); one != "" && one != "identity" {
+				all = append(all, one)
+			}
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // segmentReader reads segments byte by byte, so that what decodes them reads no

@@ -16,9 +16,17 @@ const Redacted = "[redacted]"
 // parameters and fields of the request's body whose names say that they are such,
 // and every other place, split over segments or not, in which one of these values
 // stands again, such as an error that repeats the key. What a message says is kept
-// otherwise. A request body that is not JSON is taken out whole. Encode calls it.
+// otherwise. What can't be searched is taken out whole: a request body that is not
+// JSON, and a response whose content encoding can't be taken off, which leaves the
+// exchange incomplete. Encode calls it.
 func (e *Exchange) Redact() {
 	var found secrets
+	if e.Response != nil {
+		if err := e.Response.Decode(); err != nil {
+			e.Response.Segments = nil
+			e.incomplete(err.Error() + ": its body is not kept")
+		}
+	}
 	q := &e.Request
 	for name, values := range q.Headers {
 		for _, v := range values {
@@ -50,6 +58,14 @@ func (e *Exchange) Redact() {
 		redactHeaders(e.Response.Headers, &found)
 		e.Response.Segments = found.segments(e.Response.Segments)
 	}
+}
+
+// incomplete adds a reason why an exchange is not complete.
+func (e *Exchange) incomplete(reason string) {
+	if !e.End.Complete && e.End.Reason != "" {
+		reason = e.End.Reason + "; " + reason
+	}
+	e.End.Complete, e.End.Reason = false, reason
 }
 
 func redactHeaders(headers map[string][]string, found *secrets) {
@@ -97,19 +113,16 @@ func decode(data []byte) (any, bool) {
 	return body, true
 }
 
-// redactFields takes out what stands under sensitive names, however deep. The
-// names that a JSON schema gives to properties are no such names.
+// redactFields takes out what stands under sensitive names, however deep.
 func redactFields(v any, hidden bool, found *secrets) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, value := range v {
-			if properties, ok := value.(map[string]any); ok && name == "properties" && !hidden {
-				for property, schema := range properties {
-					properties[property] = redactFields(schema, false, found)
-				}
+			if properties, ok := value.(map[string]any); ok && !hidden && (name == "properties" || name == "$defs") {
+				redactProperties(properties, found)
 				continue
 			}
-			v[name] = redactFields(value, hidden || sensitiveField(name), found)
+			v[name] = redactFields(value, hidden || sensitiveMember(v, name), found)
 		}
 	case []any:
 		for i := range v {
@@ -127,6 +140,25 @@ func redactFields(v any, hidden bool, found *secrets) any {
 		}
 	}
 	return v
+}
+
+// schemaValues are the keywords of a JSON schema that hold values of what it is for.
+var schemaValues = []string{"const", "default", "example", "examples", "value"}
+
+// redactProperties does it to the properties of a JSON schema: the schema of one
+// with a sensitive name is kept, but for such values. What is not a schema is as
+// any field.
+func redactProperties(properties map[string]any, found *secrets) {
+	for name, value := range properties {
+		hidden := sensitiveMember(properties, name)
+		schema, is := value.(map[string]any)
+		for _, keyword := range schemaValues {
+			if example, has := schema[keyword]; has && hidden {
+				schema[keyword] = redactFields(example, true, found)
+			}
+		}
+		properties[name] = redactFields(value, hidden && !is, found)
+	}
 }
 
 // redactTexts takes the secrets out of all texts.

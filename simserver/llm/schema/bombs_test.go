@@ -30,6 +30,12 @@ var bombs = map[string]string{
 	"small range":        `{"type": "number", "exclusiveMinimum": 1e-400, "exclusiveMaximum": 1.0000000001e-400}`,
 	"long names":         `{"properties": {"` + strings.Repeat("/", 60_000) + `": {"properties": {` + repeated(`"p%d": {"type": "integer"}`, 3000) + `}}}}`,
 	"large required":     `{"type": "array", "minItems": 60, "items": {"required": [` + repeated(`"p%d"`, 9000) + `]}}`,
+	"long text, enums":   `{"type": "string", "minLength": 60000, "anyOf": [` + strings.Repeat(`{"enum": [1]}, `, 9990) + `{"type": "string"}]}`,
+	"long enums":         `{"type": "string", "minLength": 60000, "anyOf": [{"enum": ["` + strings.Repeat("a", 61_000) + `"]}, ` + strings.Repeat(`{"$ref": "#/anyOf/0"}, `, 6000) + `{"type": "string"}]}`,
+	"long text, lengths": `{"type": "string", "minLength": 60000, "anyOf": [` + strings.Repeat(`{"maxLength": 9}, `, 9990) + `{"type": "string"}]}`,
+	"unique, many times": `{"type": "array", "minItems": 3000, "items": {"type": "integer", "minimum": 1000}, "anyOf": [` + strings.Repeat(`{"uniqueItems": true, "items": {"type": "string"}}, `, 2000) + `{"type": "array"}]}`,
+	"required again":     `{"$defs": {"a": {"required": [` + repeated(`"p%d"`, 9000) + `]}}, "$ref": "#/$defs/a", "type": "object", "anyOf": [` + strings.Repeat(`{"allOf": [{"$ref": "#/$defs/a"}], "not": {}}, `, 1900) + `{"type": "object"}]}`,
+	"long multiples":     `{"type": "integer", "minimum": 1e300, "anyOf": [` + strings.Repeat(`{"multipleOf": 1`+strings.Repeat("7", 20)+`e-300}, `, 5000) + `{"type": "integer"}]}`,
 	"required texts":     `{"type": "array", "minItems": 8000, "items": {"type": "string", "pattern": "^[\\x00]{1,3}$"}}`,
 }
 
@@ -58,8 +64,9 @@ func repeated(form string, n int) string {
 	return strings.Join(items, ", ")
 }
 
-// TestBombs: each is refused or has a value of bounded length, in bounded time:
-// what is bounded is counted in steps, which is why no clock is needed here.
+// TestBombs: each is refused or has a value of bounded length, in bounded time.
+// What is bounded is counted in steps, so that no clock is needed here; TestBudget
+// shows that steps count what a long value takes.
 func TestBombs(t *testing.T) {
 	for name, raw := range bombs {
 		t.Run(name, func(t *testing.T) {
@@ -81,4 +88,44 @@ func TestBombs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBudget: work on a long value is counted by its length, values that share a
+// budget share the work, and where none is left a value that fits is found still.
+func TestBudget(t *testing.T) {
+	taken := func(raw string) (steps, size int) {
+		s, err := Compile([]byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := NewBudget()
+		size = len(s.AppendWithin(nil, 1, b))
+		steps = maxWork - b.work
+		if s.AppendWithin(nil, 1, b); maxWork-b.work != 2*steps {
+			t.Errorf("%.60s: a value takes %d steps, two take %d", raw, steps, maxWork-b.work)
+		}
+		b.work = -1
+		for seed := range uint64(2) {
+			if value := s.AppendWithin(nil, seed, b); !bytes.Equal(value, s.known) {
+				t.Errorf("%.60s: without a budget the value is %.60s", raw, value)
+			}
+		}
+		if b.work != -1 {
+			t.Errorf("%.60s: work goes on without a budget", raw)
+		}
+		return steps, size
+	}
+	check := func(name, raw string, perByte float64) {
+		t.Helper()
+		steps, size := taken(raw)
+		if least := int(perByte * float64(size)); steps < least {
+			t.Errorf("%s: %d steps for %d bytes, want %d or more", name, steps, size, least)
+		}
+	}
+	text := `{"type": "string", "minLength": 60000`
+	check("decoding", text+`}`, 1./16)
+	check("characters", `{"anyOf": [`+text+`}]}`, 2./16)
+	same := `{"enum": ["` + strings.Repeat("b", 61_000) + `"]}`
+	check("enums", text+`, "anyOf": [`+same+`, {"type": "string", "maxLength": 60000}, `+same+`], "oneOf": [`+text+`}, `+same+`]}`, 4./16)
+	check("unique items", `{"type": "array", "minItems": 900, "items": {"type": "integer", "minimum": 100000}, "allOf": [`+strings.Repeat(`{"uniqueItems": true}, `, 20)+`{}]}`, 6)
 }

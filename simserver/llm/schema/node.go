@@ -42,16 +42,20 @@ type node struct {
 	minProperties, maxProperties *int
 }
 
-// valueList is a list of values, and the canonical texts of all.
+// valueList is a list of values, the canonical texts of all, and how long the
+// longest of these is.
 type valueList struct {
-	values []any
-	texts  map[string]bool
+	values  []any
+	texts   map[string]bool
+	longest int
 }
 
 func newValueList(values []any) valueList {
-	l := valueList{values, make(map[string]bool, len(values))}
+	l := valueList{values: values, texts: make(map[string]bool, len(values))}
 	for _, value := range values {
-		l.texts[canonical(value)] = true
+		text := canonical(value)
+		l.texts[text] = true
+		l.longest = max(l.longest, len(text))
 	}
 	return l
 }

@@ -92,9 +92,20 @@ func Compile(raw []byte) (*Schema, error) {
 // AppendJSON appends the seed's value to dst, without white space: an object's
 // properties in the order in which the schema names them.
 func (s *Schema) AppendJSON(dst []byte, seed uint64) []byte {
-	work := maxWork
-	for try := range uint64(appendTries) {
-		if value, err := s.draw(dst, seed, try, &work); err == nil {
+	return s.AppendWithin(dst, seed, NewBudget())
+}
+
+// Budget bounds the work of making several values together.
+type Budget struct{ work int }
+
+// NewBudget returns a budget of what a single value may take.
+func NewBudget() *Budget { return &Budget{maxWork} }
+
+// AppendWithin is AppendJSON that takes its work from a budget. Once that is used
+// up, it appends a value that was made before, the same for every seed.
+func (s *Schema) AppendWithin(dst []byte, seed uint64, b *Budget) []byte {
+	for try := uint64(0); try < appendTries && b.work >= 0; try++ {
+		if value, err := s.draw(dst, seed, try, &b.work); err == nil {
 			return value
 		}
 	}

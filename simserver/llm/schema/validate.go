@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"math/big"
 	"unicode/utf8"
 )
 
@@ -9,29 +10,47 @@ import (
 // when its work is done.
 type validator struct{ work int }
 
+// checked is a value that is checked against a schema and all those in the same
+// place. What is found out about it is found out once.
+type checked struct {
+	value any
+	text  *string // canonical; nil: not made yet
+	// Of a text, where length is not 0: how many characters it has.
+	length int
+	// Of a number, once read: its value; nil: it is too long to have one.
+	read  bool
+	exact *big.Rat
+}
+
+// size is what work on so many bytes costs.
+func size(bytes int) int { return 1 + bytes/16 }
+
 // check returns why a value does not fit a schema; nil: it does. Formats are not
 // checked.
-func (v *validator) check(n *node, value any) *Error {
+func (v *validator) check(n *node, value any) *Error { return v.checkIn(n, &checked{value: value}) }
+
+// checkIn is check of a value that other schemas may have been tried on before.
+func (v *validator) checkIn(n *node, c *checked) *Error {
 	if v.work--; v.work < 0 {
-		return n.fail("", "checking a value takes too long, must be simpler")
+		return v.tooMuch(n)
 	}
 	if n.never {
 		return n.fail("", "it is false, so that no value fits")
 	}
-	if n.types != 0 && !n.types.holds(value) {
+	if n.types != 0 && !v.holds(n.types, c) {
 		return n.fail("type", "a value was found that is not %s", n.types)
 	}
-	if len(n.lists) > 0 && !n.listed(canonical(value)) {
+	if len(n.lists) > 0 && !v.listed(n, c) {
 		return n.fail("enum", "no value of it was found that fits all else")
 	}
-	if err := v.checkInPlace(n, value); err != nil {
+	if err := v.checkInPlace(n, c); err != nil {
 		return err
 	}
-	switch value := value.(type) {
+	switch value := c.value.(type) {
 	case json.Number:
-		return v.checkNumber(n, value)
+		return v.checkNumber(n, c)
 	case string:
-		return v.checkText(n, value)
+		return v.checkText(n, c, value)
 	case []any:
 		return v.checkArray(n, value)
 	case *object:
@@ -40,9 +59,34 @@ func (v *validator) check(n *node, value any) *Error {
 	return nil
 }
 
+func (v *validator) tooMuch(n *node) *Error {
+	return n.fail("", "checking a value takes too long, must be simpler")
+}
+
+// number is the value of c, a number.
+func (v *validator) number(c *checked) (*big.Rat, bool) {
+	if !c.read {
+		text := c.value.(json.Number)
+		v.work -= size(len(text))
+		c.exact, _ = number(text)
+		c.read = true
+	}
+	return c.exact, c.exact != nil
+}
+
+// canonical is the canonical text of c.
+func (v *validator) canonical(c *checked) string {
+	if c.text == nil {
+		text := canonical(c.value)
+		v.work -= size(len(text))
+		c.text = &text
+	}
+	return *c.text
+}
+
 // holds says whether a value is of one of the types.
-func (t typeSet) holds(value any) bool {
-	switch value := value.(type) {
+func (v *validator) holds(t typeSet, c *checked) bool {
+	switch c.value.(type) {
 	case nil:
 		return t&nullType != 0
 	case bool:
@@ -54,52 +98,60 @@ func (t typeSet) holds(value any) bool {
 	case *object:
 		return t&objectType != 0
 	case json.Number:
-		exact, ok := number(value)
-		return t&numberType != 0 || t&integerType != 0 && ok && exact.IsInt()
+		if t&numberType != 0 || t&integerType == 0 {
+			return t&numberType != 0
+		}
+		exact, ok := v.number(c)
+		return ok && exact.IsInt()
 	}
 	return false
 }
 
 // listed says whether a value, by its canonical text, is in every list.
-func (n *node) listed(text string) bool {
+func (v *validator) listed(n *node, c *checked) bool {
+	text := v.canonical(c)
 	for _, list := range n.lists {
-		if !list.texts[text] {
+		if len(text) > list.longest {
+			return false
+		}
+		v.work -= size(len(text))
+		if v.work < 0 || !list.texts[text] {
 			return false
 		}
 	}
 	return true
 }
 
-func (v *validator) checkInPlace(n *node, value any) *Error {
+func (v *validator) checkInPlace(n *node, c *checked) *Error {
 	if n.ref != nil {
-		if err := v.check(n.ref, value); err != nil {
+		if err := v.checkIn(n.ref, c); err != nil {
 			return err
 		}
 	}
 	for _, sub := range n.allOf {
-		if err := v.check(sub, value); err != nil {
+		if err := v.checkIn(sub, c); err != nil {
 			return err
 		}
 	}
-	if len(n.anyOf) > 0 && v.fitting(n.anyOf, value, 1) == 0 {
+	if len(n.anyOf) > 0 && v.fitting(n.anyOf, c, 1) == 0 {
 		return n.fail("anyOf", "no value was found that fits one of its schemas and all else")
 	}
-	if len(n.oneOf) > 0 && v.fitting(n.oneOf, value, 2) != 1 {
+	if len(n.oneOf) > 0 && v.fitting(n.oneOf, c, 2) != 1 {
 		return n.fail("oneOf", "no value was found that fits exactly one of its schemas and all else")
 	}
-	if n.not != nil && v.check(n.not, value) == nil {
+	if n.not != nil && v.checkIn(n.not, c) == nil {
 		return n.fail("not", "no value was found that fits all else but not this")
 	}
 	if v.work < 0 {
-		return n.fail("", "checking a value takes too long, must be simpler")
+		return v.tooMuch(n)
 	}
 	return nil
 }
 
 // fitting returns how many of the schemas a value fits, counting up to enough.
-func (v *validator) fitting(list []*node, value any, enough int) (fit int) {
+func (v *validator) fitting(list []*node, c *checked, enough int) (fit int) {
 	for _, sub := range list {
-		if v.check(sub, value) == nil {
+		if v.checkIn(sub, c) == nil {
 			if fit++; fit == enough {
 				break
 			}
@@ -108,8 +160,11 @@ func (v *validator) fitting(list []*node, value any, enough int) (fit int) {
 	return fit
 }
 
-func (v *validator) checkNumber(n *node, value json.Number) *Error {
-	exact, ok := number(value)
+func (v *validator) checkNumber(n *node, c *checked) *Error {
+	if n.minimum == nil && n.exclusiveMinimum == nil && n.maximum == nil && n.exclusiveMaximum == nil && n.multipleOf == nil {
+		return nil
+	}
+	exact, ok := v.number(c)
 	if !ok {
 		return n.fail("", "a number was made that is too long")
 	}
@@ -123,7 +178,7 @@ func (v *validator) checkNumber(n *node, value json.Number) *Error {
 		keyword = "maximum"
 	case n.exclusiveMaximum != nil && exact.Cmp(n.exclusiveMaximum) >= 0:
 		keyword = "exclusiveMaximum"
-	case n.multipleOf != nil && !exact.Quo(exact, n.multipleOf).IsInt():
+	case n.multipleOf != nil && !v.isMultiple(exact, n.multipleOf):
 		keyword = "multipleOf"
 	}
 	if keyword != "" {
@@ -132,13 +187,29 @@ func (v *validator) checkNumber(n *node, value json.Number) *Error {
 	return nil
 }
 
-func (v *validator) checkText(n *node, value string) *Error {
+// isMultiple says whether a is one of b. Long division takes the square of the
+// digits.
+func (v *validator) isMultiple(a, b *big.Rat) bool {
+	bytes := (a.Num().BitLen() + a.Denom().BitLen() + b.Num().BitLen() + b.Denom().BitLen()) / 8
+	v.work -= size(bytes) + bytes*bytes/4096
+	return v.work >= 0 && new(big.Rat).Quo(a, b).IsInt()
+}
+
+// characters is how many c, a text, has.
+func (v *validator) characters(c *checked, text string) int {
+	if c.length == 0 && text != "" {
+		v.work -= size(len(text))
+		c.length = utf8.RuneCountInString(text)
+	}
+	return c.length
+}
+
+func (v *validator) checkText(n *node, c *checked, value string) *Error {
 	keyword := ""
-	length := utf8.RuneCountInString(value)
 	switch {
-	case n.minLength != nil && length < *n.minLength:
+	case n.minLength != nil && v.characters(c, value) < *n.minLength:
 		keyword = "minLength"
-	case n.maxLength != nil && length > *n.maxLength:
+	case n.maxLength != nil && v.characters(c, value) > *n.maxLength:
 		keyword = "maxLength"
 	case n.pattern != nil:
 		v.work -= n.pattern.workFor(value)
@@ -154,12 +225,13 @@ func (v *validator) checkText(n *node, value string) *Error {
 
 func (v *validator) checkArray(n *node, value []any) *Error {
 	keyword := ""
+	v.work -= size(len(value))
 	switch {
 	case n.minItems != nil && len(value) < *n.minItems:
 		keyword = "minItems"
 	case n.maxItems != nil && len(value) > *n.maxItems:
 		keyword = "maxItems"
-	case n.uniqueItems && hasEqual(value):
+	case n.uniqueItems && v.hasEqual(value):
 		keyword = "uniqueItems"
 	}
 	if keyword != "" {
@@ -175,11 +247,12 @@ func (v *validator) checkArray(n *node, value []any) *Error {
 	return nil
 }
 
-func hasEqual(list []any) bool {
+// hasEqual says whether a list has equal items, and also when its work is done.
+func (v *validator) hasEqual(list []any) bool {
 	had := make(map[string]bool, len(list))
 	for _, item := range list {
 		key := canonical(item)
-		if had[key] {
+		if v.work -= size(len(key)); v.work < 0 || had[key] {
 			return true
 		}
 		had[key] = true
@@ -194,6 +267,7 @@ func (v *validator) checkObject(n *node, value *object) *Error {
 	if n.maxProperties != nil && len(value.keys) > *n.maxProperties {
 		return n.fail("maxProperties", "no object was found that fits this and all else")
 	}
+	v.work -= size(4 * len(n.required))
 	for _, name := range n.required {
 		if _, ok := value.values[name]; !ok {
 			return n.fail("required", "no object was found that has %q and fits all else", name)
@@ -201,9 +275,9 @@ func (v *validator) checkObject(n *node, value *object) *Error {
 	}
 	var failed *Error
 	for _, name := range value.keys {
-		v.work -= n.patternWork(name)
+		v.work -= 1 + n.patternWork(name)
 		if v.work < 0 {
-			return n.fail("", "checking a value takes too long, must be simpler")
+			return v.tooMuch(n)
 		}
 		n.property(name, func(sub *node) {
 			if failed == nil {
