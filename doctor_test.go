@@ -51,6 +51,7 @@ func wantFindings(t *testing.T, found map[string]bench.Finding, want map[string]
 }
 
 func TestTheDoctorOnTheSimulator(t *testing.T) {
+	t.Parallel()
 	sim := simtest.Start(t)
 	found := diagnose(t, "--url", sim.URL, "--model", "sim-instant", "--connections", "2000000000")
 	wantFindings(t, found, map[string]bench.Finding{
@@ -102,6 +103,7 @@ func odd(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestTheDoctorOnAnOddServer(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(odd))
 	t.Cleanup(server.Close)
 	found := diagnose(t, "--url", server.URL+"/v1", "--connections", "10")
@@ -133,6 +135,7 @@ func TestADoctorWithoutAServer(t *testing.T) {
 
 // A server that says what it would do by itself, and takes min_tokens.
 func TestTheDoctorSeesWhatAnExtensionDoes(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/models" {
 			fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
@@ -157,6 +160,7 @@ func TestTheDoctorSeesWhatAnExtensionDoes(t *testing.T) {
 }
 
 func TestTheDoctorIsAsPatientAsAsked(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/models" {
 			fmt.Fprint(w, `{"data":[{"id":"m"}]}`)

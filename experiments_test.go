@@ -15,6 +15,9 @@ import (
 // Whether a busy machine keeps to the prediction is not asked here, but what does
 // not depend on it is.
 func TestAShortExperiment(t *testing.T) {
+	if raceDetector {
+		t.Skip("a simulator with the race detector is late for every token, and each case would be run three times")
+	}
 	dir := t.TempDir()
 	d := simulate.Distribution{0, 5_000_000}
 	delays, err := json.Marshal(experiments.Prediction{Delays: experiments.MachineDelays{Rounds: []experiments.DelayRound{{

@@ -50,6 +50,7 @@ func runOf(t *testing.T, args ...string) (code int, result *report.Result, stdou
 
 // Clients that leave after ten tokens are seen to leave by the server.
 func TestTheServerSeesEveryClientLeave(t *testing.T) {
+	t.Parallel()
 	sim := simtest.Start(t)
 	_, result, stdout, _ := runOf(t, "--url", sim.URL, "--model", "sim-fixed", "--rate", "100", "--duration", "1s", "--warmup", "0s",
 		"--prompt-tokens", "64", "--output-tokens", "200", "--cancel-after-tokens", "10", "--cancel-fraction", "0.5")
@@ -87,6 +88,7 @@ func TestAPrefixCacheFindsNothingInDistinctPrompts(t *testing.T) {
 		t.Errorf("%+v, want next to no hits", distinct)
 	}
 	// The same server does find what prompts share.
+	args[5] = "1000" // as many will do
 	runOf(t, append(args, "--shared-prefix", "48", "--seed", "2")...)
 	shared := prefixCache(t, sim)
 	if hits, queries := shared.Hits-distinct.Hits, shared.Queries-distinct.Queries; float64(hits) < 0.5*float64(queries) {
@@ -111,6 +113,7 @@ func prefixCache(t *testing.T, sim *simtest.Simulator) wire.PrefixCache {
 
 // A server that refuses half of the requests at once is no success.
 func TestHalfRefusedIsAFailure(t *testing.T) {
+	t.Parallel()
 	var n atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/models" {
@@ -141,6 +144,7 @@ func TestHalfRefusedIsAFailure(t *testing.T) {
 
 // What had no chance to end is told, and is no success.
 func TestRequestsThatAreCutOffAreAFailure(t *testing.T) {
+	t.Parallel()
 	sim := simtest.Start(t)
 	code, result, stdout, stderr := runOf(t, "--url", sim.URL, "--model", "sim-fixed", "--rate", "200", "--duration", "500ms", "--warmup", "0s",
 		"--prompt-tokens", "16", "--output-tokens", "1000", "--max-in-flight", "1", "--timeout", "200ms")
@@ -167,6 +171,7 @@ func TestRecordsOfACrashAreKept(t *testing.T) {
 
 // Each way to say a load makes the requests that it says.
 func TestLoadsThatChange(t *testing.T) {
+	t.Parallel()
 	sim := simtest.Start(t)
 	trace := filepath.Join(t.TempDir(), "trace.csv")
 	if err := os.WriteFile(trace, []byte("at_s,prompt_tokens,output_tokens\n0,20,1\n0.1,30,2\n0.2,40,3\n"), 0o600); err != nil {

@@ -133,6 +133,9 @@ func (e Experiment) quick() Experiment {
 	e.Expect = slices.DeleteFunc(slices.Clone(e.Expect), func(x Expectation) bool {
 		return !chosen(x.Case) || x.Over != "" && !chosen(x.Over)
 	})
+	for i := range e.Expect {
+		e.Expect[i].Interval = e.Expect[i].Interval.once()
+	}
 	return e
 }
 

@@ -28,7 +28,7 @@ func TestMemoryDoesNotGrowWithTheRecords(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	const before, more = 70_000, 130_000
+	const before, more = 66_000, 30_000
 	first := add(before)
 	if grown := add(more) - first; grown > more*8 {
 		t.Errorf("%d more records hold %d bytes more", more, grown)
