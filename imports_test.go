@@ -72,6 +72,7 @@ var allowedImports = map[string][]string{
 
 	"internal/child":     {},
 	"internal/sleep":     {},
+	"internal/splitmix":  {},
 	"internal/hist":      {},
 	"internal/wire":      {},
 	"internal/wholefile": {},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"llmsim-bench/internal/splitmix"
 )
 
 // Leave makes a share of the clients leave before their answer has ended, as
@@ -41,11 +43,7 @@ func (l Leave) Chooses(id int64) bool {
 		return false
 	}
 	// A request draws the same number whatever the fraction is, so that a larger
-	// one adds clients and keeps the others. The mixing is SplitMix64's (Steele,
-	// Lea and Flood, OOPSLA 2014).
-	x := l.Seed ^ 0x6c65617665 + uint64(id+1)*0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	x ^= x >> 31
+	// one adds clients and keeps the others.
+	x := splitmix.Mix(l.Seed ^ 0x6c65617665 + uint64(id+1)*splitmix.Gamma)
 	return float64(x>>11) < l.Fraction*math.Exp2(53)
 }

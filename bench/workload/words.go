@@ -1,6 +1,10 @@
 package workload
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"llmsim-bench/internal/splitmix"
+)
 
 // The draws for different purposes are kept apart from each other where they are
 // made from the same seed.
@@ -37,11 +41,5 @@ func (w *words) append(dst []byte, pcg *rand.PCG, n int) []byte {
 }
 
 // scramble spreads neighbouring numbers over all 64 bits, so that neighbouring
-// prompts start from unrelated states (the finalizer of SplitMix64, Steele, Lea
-// and Flood, OOPSLA 2014).
-func scramble(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
+// prompts start from unrelated states.
+func scramble(x uint64) uint64 { return splitmix.Mix(x + splitmix.Gamma) }

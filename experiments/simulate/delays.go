@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"llmsim-bench/internal/splitmix"
 )
 
 // Delays are what a machine adds to the simulated timeline of a live run: how
@@ -104,11 +106,7 @@ func (d Distribution) draw(seed uint64, id int64) int64 {
 	if len(d) == 0 {
 		return 0
 	}
-	// The mixing is SplitMix64's (Steele, Lea and Flood, OOPSLA 2014).
-	x := (seed+1)*0xd1342543de82ef95 + uint64(id+1)*0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	x ^= x >> 31
+	x := splitmix.Mix((seed+1)*0xd1342543de82ef95 + uint64(id+1)*splitmix.Gamma)
 	return d.At(float64(x>>11) / (1 << 53))
 }
 

@@ -281,7 +281,7 @@ func (a *answer) logprobs(choice *plan.Choice) json.RawMessage {
 	if !a.order.logprobs() {
 		return nil
 	}
-	from, to := contentOf(choice.Tokens)
+	from, to := choice.Content()
 	var likely []llm.Alternative
 	return a.order.form.appendLogprobs(nil, choice.Tokens[from:to], from, 0, a.order.alternatives, &likely)
 }

@@ -72,14 +72,3 @@ func textOf(tokens []plan.Token, kind plan.Kind) *string {
 	s := string(b)
 	return &s
 }
-
-// contentOf returns where the tokens of a choice's content are.
-func contentOf(tokens []plan.Token) (from, to int) {
-	for from < len(tokens) && tokens[from].Kind != plan.Content {
-		from++
-	}
-	for to = from; to < len(tokens) && tokens[to].Kind == plan.Content; {
-		to++
-	}
-	return from, to
-}

@@ -1,5 +1,7 @@
 package llm
 
+import "llmsim-bench/internal/splitmix"
+
 // digest stands for the seed, entry and text of a request; every choice that an
 // answer leaves open is drawn from it. It is the same in every process and release.
 type digest uint64
@@ -47,8 +49,5 @@ func (d digest) ofChoice(i int) digest {
 // draw is the n-th number of the digest: SplitMix64's, whose steps make numbers
 // out of neighbouring ones that have nothing in common.
 func (d digest) draw(n int) uint64 {
-	z := uint64(d) + (uint64(n)+1)*0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
+	return splitmix.Mix(uint64(d) + (uint64(n)+1)*splitmix.Gamma)
 }

@@ -14,7 +14,7 @@ func (r *Request) endAtStop(c *plan.Choice) {
 	if len(r.Stop) == 0 {
 		return
 	}
-	from, to := contentOf(c)
+	from, to := c.Content()
 	var text strings.Builder
 	after := 0 // bytes that hold no stop
 	for i := from; i < to; i++ {
@@ -46,17 +46,6 @@ func (r *Request) endAtStop(c *plan.Choice) {
 	if c.Offsets != nil {
 		c.Offsets = c.Offsets[:len(c.Tokens)]
 	}
-}
-
-// contentOf returns where the tokens of a choice's content are.
-func contentOf(c *plan.Choice) (from, to int) {
-	for from < len(c.Tokens) && c.Tokens[from].Kind != plan.Content {
-		from++
-	}
-	for to = from; to < len(c.Tokens) && c.Tokens[to].Kind == plan.Content; {
-		to++
-	}
-	return from, to
 }
 
 // firstStop finds the stop that ends first, past so many bytes; of those that end

@@ -85,3 +85,14 @@ func (p *Plan) OutputTokens() int {
 	}
 	return n
 }
+
+// Content returns where the tokens of the choice's content are.
+func (c *Choice) Content() (from, to int) {
+	for from < len(c.Tokens) && c.Tokens[from].Kind != Content {
+		from++
+	}
+	for to = from; to < len(c.Tokens) && c.Tokens[to].Kind == Content; {
+		to++
+	}
+	return from, to
+}
